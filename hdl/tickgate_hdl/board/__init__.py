@@ -1,0 +1,1 @@
+"""The whole core and what joins it to a card."""

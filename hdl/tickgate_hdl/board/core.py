@@ -1,0 +1,106 @@
+"""The whole core, without a vendor primitive: frame words in, records into host memory, registers beside them.
+
+One clock domain. The boundary is the same for every card (docs/path.md): ``rx`` words after the MAC, a nanosecond clock, an AXI4-Lite slave for registers, and
+``writes`` of 64 bytes to host memory, which may stall without touching the path.
+"""
+from amaranth import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from tickgate.spec import registers
+
+from ..book.book import Book
+from ..book.publish import Publisher
+from ..csr.axi import AxiLite
+from ..csr.file import RegisterFile
+from ..dma.ring import EventRing, HostWrite
+from ..feed.itch import ItchParser
+from ..net.datagram import DatagramReceiver
+from ..net.moldudp64 import MoldUdp64
+from ..net.words import frame_word
+from ..stream.join import connect
+
+#: Cycles without a frame before memories are cleared: longer than the path.
+QUIET = 32
+
+
+class Core(wiring.Component):
+    """``preset`` is a ``tickgate.spec.presets.Preset``."""
+
+    def __init__(self, preset):
+        self.preset = preset
+        super().__init__({
+            "rx": In(stream.Signature(frame_word(preset.lanes))),  # always ready
+            "time_ns": In(64),
+            "csr": In(AxiLite),
+            "writes": Out(stream.Signature(HostWrite))})
+
+    def elaborate(self, platform):
+        m = Module()
+        p = self.preset
+        m.submodules.regs = regs = RegisterFile()
+        m.submodules.net = net = DatagramReceiver(lanes=p.lanes, filters=p.filters)
+        m.submodules.mold = mold = MoldUdp64(lanes=p.lanes)
+        m.submodules.itch = itch = ItchParser(
+            symbols=p.symbols, index_bits=p.index_bits, reference_bits=p.reference_bits, tables=p.tables, lanes=p.lanes)
+        m.submodules.book = book = Book(
+            key_layout=itch.key_layout, symbols=p.symbols, tick_bits=p.tick_bits, index_bits=p.index_bits, reference_bits=p.reference_bits,
+            tables=p.tables, ways=p.ways, count_bits=p.count_bits)
+        m.submodules.publisher = publisher = Publisher(slot_bits=p.slot_bits, quantity_bits=p.quantity_bits)
+        m.submodules.ring = ring = EventRing()
+
+        # ---- the path
+        m.d.comb += [self.rx.ready.eq(1), net.frames.valid.eq(self.rx.valid), net.frames.p.eq(self.rx.p)]
+        connect(m, net.datagrams, mold.datagrams)
+        connect(m, net.ends, mold.ends)
+        connect(m, mold.messages, itch.messages)
+        connect(m, mold.headers, itch.headers)
+        connect(m, itch.keys, book.keys)
+        connect(m, itch.updates, book.updates)
+        connect(m, itch.contexts, publisher.contexts)
+        connect(m, mold.gaps, publisher.gaps)
+        connect(m, book.tops, publisher.tops)
+        connect(m, publisher.records, ring.records)
+        connect(m, ring.writes, wiring.flipped(self.writes))
+        connect(m, regs.ring, ring.registers)
+        connect(m, wiring.flipped(self.csr), regs.csr)
+        m.d.comb += [publisher.order_price.eq(book.order_price), book.abandoned.eq(itch.abandoned), *[x.time_ns.eq(self.time_ns) for x in (mold, itch, publisher)]]
+
+        # ---- registers
+        m.d.comb += [
+            regs.id.magic.eq(registers.MAGIC), regs.id.version.eq(registers.VERSION), regs.id.symbols.eq(p.symbols), regs.id.tick_bits.eq(p.tick_bits),
+            regs.id.index_bits.eq(p.index_bits), regs.id.tables.eq(p.tables), regs.id.ways.eq(p.ways), regs.id.reference_bits.eq(p.reference_bits),
+            regs.id.lanes.eq(p.lanes), regs.id.filters.eq(p.filters), regs.control.now_ns.eq(self.time_ns),
+            *[x for k in range(p.filters) for group, port in [(getattr(regs.net, f"group{k}"), getattr(regs.net, f"port{k}"))]
+              for x in (net.filters[k].group.eq(group), net.filters[k].port.eq(port[:16]), net.filters[k].on.eq(port[16]))],
+            mold.start.eq(regs.mold.start), mold.restart.eq(regs.mold.restart_strobe), regs.mold.expected.eq(mold.expected),
+            regs.mold.session_low.eq(mold.session[:64]), regs.mold.session_high.eq(mold.session[64:]),
+            itch.type_select.eq(regs.feed.type_select), regs.feed.type_count.eq(itch.type_count), regs.symbol.stale.eq(publisher.stale)]
+        for hop, part in ((regs.net, net), (regs.mold, mold), (regs.feed, itch), (regs.book, book)):
+            m.d.comb += [getattr(hop, name).eq(part.events[name]) for name in part.events.shape().members]
+
+        # ---- symbols
+        loads = Signal()
+        m.d.comb += loads.eq(regs.symbol.load_strobe)
+        for part in (itch, book):
+            s = part.load_symbol
+            m.d.comb += [part.load.eq(loads), part.load_slot.eq(regs.symbol.load), s.locate.eq(regs.symbol.locate), s.base.eq(regs.symbol.base),
+                         s.tick.eq(regs.symbol.tick), s.tracked.eq(regs.symbol.flags[0])]
+        m.d.comb += [publisher.load.eq(loads), publisher.load_slot.eq(regs.symbol.load), publisher.load_stale.eq(regs.symbol.flags[1])]
+
+        # ---- clear: after reset and when the host asks, once the path is empty, a row of every memory a cycle
+        row_bits = max(min(12, p.index_bits), p.tick_bits, p.slot_bits)
+        row, quiet = Signal(row_bits), Signal(range(QUIET + 1))
+        ready, clearing = Signal(), Signal()
+        m.d.comb += [regs.control.ready.eq(ready), net.enable.eq(regs.control.enable & ready), clearing.eq(~ready & (quiet == QUIET))]
+        with m.If(regs.control.clear_strobe & regs.control.clear):
+            m.d.sync += [ready.eq(0), quiet.eq(0), row.eq(0)]
+        with m.Elif(clearing):
+            m.d.sync += row.eq(row + 1)
+            with m.If(row == (1 << row_bits) - 1):
+                m.d.sync += ready.eq(1)
+        with m.Elif(~ready):
+            m.d.sync += quiet.eq(Mux(net.busy, 0, quiet + 1))
+        for part in (book, publisher):
+            m.d.comb += [part.clear.eq(clearing), part.clear_row.eq(row)]
+        return m

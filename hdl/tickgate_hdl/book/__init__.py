@@ -1,0 +1,1 @@
+"""Order table, price ladders, top of book, records."""

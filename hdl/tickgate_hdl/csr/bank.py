@@ -1,0 +1,90 @@
+"""Register bank: one ``Block`` of the register table behind a one-word port."""
+from amaranth import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from tickgate.spec.registers import ADDRESS_BITS
+
+from .fields import fields
+
+#: One word at a time, seen from the master. ``read`` and ``write`` are 1 for one cycle, never both; ``word`` is the byte address divided by four.
+Words = wiring.Signature({
+    "word": Out(ADDRESS_BITS - 2),
+    "write": Out(1),
+    "data": Out(32),
+    "read": Out(1),
+    "value": In(32),   # LATENCY cycles after ``read``, for one cycle; 0 at any other time, so that banks can be joined by OR
+})
+
+
+class Bank(wiring.Component):
+    """Registers of ``block`` (``tickgate.spec.registers.Block``) on ``fields`` (see ``csr.fields``).
+
+    A read answers ``LATENCY`` cycles after it was asked, with the events up to the cycle before; a write shows on ``fields`` after
+    ``WRITE_LATENCY`` cycles. One access a cycle; they take effect in order. Words that no register owns read as 0 and ignore writes.
+
+    Registers of two words: reading the low word keeps the high one, and reading the high word gives what was kept, for the register of the block
+    whose low word was read last. Writing the low word keeps it, writing the high word takes both. Counters wrap after 2^width events.
+    """
+
+    LATENCY = 2
+    WRITE_LATENCY = 2
+
+    def __init__(self, block):
+        if block.base % block.size or block.size % 4 or block.size & block.size - 1:
+            raise ValueError(f"register block {block.name}: its size must be a power of two that divides its base")
+        self.block = block
+        super().__init__({"words": In(Words), "fields": Out(fields(block))})
+
+    def elaborate(self, platform):
+        m = Module()
+        index = Signal((self.block.size // 4 - 1).bit_length())
+        write = Signal()
+        read = Signal()
+        data = Signal(32, reset_less=True)
+        kept = Signal(32, reset_less=True)  # high word of the register whose low word was read last
+        here = self.words.word[len(index):] == self.block.base // self.block.size
+
+        m.d.sync += [  # stage 1: take the access
+            index.eq(self.words.word[:len(index)]), data.eq(self.words.data),
+            write.eq(self.words.write & here), read.eq(self.words.read & here),
+        ]
+        shown, taken = {}, {}  # by word, what happens in stage 2
+        for address, register in self.block.offsets():
+            word, port = (address - self.block.base) // 4, getattr(self.fields, register.name)
+            if register.access in ("rw", "wo"):
+                self._take(m, register, port, data, word, taken)
+            if register.access != "wo":
+                value = self._counter(m, register, port) if register.access == "count" else port
+                shown[word] = [self.words.value.eq(value[:32])]
+                if register.words == 2:
+                    shown[word].append(kept.eq(value[32:]))
+                    shown[word + 1] = [self.words.value.eq(kept)]
+            if register.access == "wo":
+                m.d.sync += getattr(self.fields, f"{register.name}_strobe").eq(0)
+
+        m.d.sync += self.words.value.eq(0)
+        for access, actions in ((read, shown), (write, taken)):  # stage 2: answer or take
+            with m.If(access):
+                with m.Switch(index):
+                    for word, action in actions.items():
+                        with m.Case(word):
+                            m.d.sync += action
+        return m
+
+    def _counter(self, m, register, port):
+        event = Signal(register.step, name=f"{register.name}_event")  # so that no hop's logic is in front of the adder
+        count = Signal(register.width, name=f"{register.name}_count")
+        m.d.sync += [event.eq(port), count.eq(count + event)]
+        return count
+
+    def _take(self, m, register, port, data, word, taken):
+        """A write of ``register``: at once or, for two words, with the high one."""
+        value = data
+        if register.words == 2:
+            low = Signal(32, init=register.reset & 0xFFFFFFFF, name=f"{register.name}_low")
+            taken[word] = [low.eq(data)]
+            value = Cat(low, data)
+        taken[word + register.words - 1] = [port.eq(value[:register.width])]
+        if register.access == "wo":
+            taken[word + register.words - 1].append(getattr(self.fields, f"{register.name}_strobe").eq(1))

@@ -1,0 +1,1 @@
+"""Records to the host: the event ring and its writes into host memory."""

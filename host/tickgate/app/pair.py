@@ -1,0 +1,133 @@
+"""Card and twin side by side: the same frames to both, and their records compared."""
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+
+import numpy as np
+
+from tickgate.card import Card, CardError, EventRingReader
+from tickgate.device import FrameSink, word_cycle
+from tickgate.spec import clocks, records
+from tickgate.twin import Golden
+
+from .check import Check, Expected, final
+from .chunks import BYTES_A_RECORD, chunks
+from .errors import InputError
+
+RING_LOG2 = 16       # records in the event ring
+SETTLE = 2048        # cycles after the last frame: the longest way through the core, with much to spare
+_DROPS = ("dropped_full", "dropped_busy", "dropped_off")   # of block ring
+
+
+class Pair:
+    """A card made ready on ``device``, and (unless ``check`` is false) the twin of it.
+
+    Frames go in by ``run``. What is found: ``frames`` sent, ``records`` taken, ``difference`` (``check.Difference``: the first record that
+    differs) or ``failure`` (text: the ring is out of order), ``check.compared``, ``golden`` (the twin), ``cycles`` simulated in ``seconds``.
+    Raises ``InputError`` when the device takes no frames or has another size than ``preset``.
+    """
+
+    def __init__(self, device, preset, symbols, filters, start=1, *, check=True, spacing="minimum"):
+        if not isinstance(device, FrameSink):
+            raise InputError(f"card {device.name} takes its frames from a wire, not from a capture")
+        self.device, self.preset, self.spacing = device, preset, spacing
+        self.card = Card(device)
+        other = [f"{f.name} {getattr(self.card.preset, f.name)}" for f in fields(preset)
+                 if f.name != "name" and getattr(self.card.preset, f.name) != getattr(preset, f.name)]
+        if other:
+            raise InputError(f"card {device.name} is not preset {preset.name}: it has {', '.join(other)}")
+        self.card.load_symbols(symbols)
+        self.card.set_filters(filters)
+        self.ring = EventRingReader(self.card, RING_LOG2)
+        self.card.start(start)
+        self.card.wait_ready()   # writes may be on their way still; a read comes back after them
+        self.golden = Golden(preset, symbols, filters, start=start) if check else None
+        self.check = Check(self._dropped)
+        self.frames = self.records = 0
+        self.difference = self.failure = None
+        self.cycles = -device.evaluated     # simulated
+        self.seconds = 0.0                  # spent on them
+
+    @property
+    def over(self):
+        """Whether something differs, so that going on is of no use."""
+        return self.difference is not None or self.failure is not None
+
+    def run(self, batches):
+        """Send batches of frames (``bad_fcs`` is optional) until something differs.
+
+        Yields, for each part of a batch that was sent, the part, the cycles of the first words of its frames, and the records that have come
+        since; at last None, None and the records that came out after all frames.
+        """
+        with ThreadPoolExecutor(1) as pool:
+            for batch in chunks(batches, BYTES_A_RECORD << RING_LOG2):
+                sending = pool.submit(self._send, batch)
+                expected = self._expected(batch) if self.golden else None   # while the card works
+                starts = sending.result()
+                if self.golden:
+                    self._expect(*expected, starts)
+                self.frames += len(batch)
+                yield batch, starts, self._taken()
+                if self.over:
+                    break
+        self._spend(self.device.idle, SETTLE)
+        if not self.over:
+            yield None, None, self._taken()
+        if self.golden and not self.over:
+            self.difference = self.check.finish()
+        self.cycles += self.device.evaluated
+
+    def final(self):
+        """Texts of what differs at the end, when all records were equal: counters, message types, session, stale slots, records lost."""
+        golden, card, counters = self.golden, self.card, self.card.counters()
+        session = card.mold.session_low.to_bytes(8, "little") + card.mold.session_high.to_bytes(2, "little")
+        stale = card.symbol.stale
+        ours = {**counters, "type": card.type_counts(), "mold.expected": card.mold.expected, "mold.session": session,
+                "stale slots": {slot for slot in golden.slots if stale >> slot & 1}, "ring dropped": self._dropped()}
+        theirs = {**golden.counters, "type": {chr(t): n for t, n in golden.type_count.items()}, "mold.expected": golden.expected,
+                  "mold.session": golden.session or bytes(10), "stale slots": golden.stale,
+                  "ring": {"records": self.records + self.check.lost}, "ring dropped": self.check.lost}
+        texts = [f"{name}: card {a}, twin {b}" for name, a, b in final(ours, theirs)]
+        if self.check.lost:
+            texts.append(f"{self.check.lost} records are missing in the ring's sequence: they could not be compared")
+        return texts
+
+    def _send(self, batch):
+        return self._spend(self.device.send, batch, spacing=self.spacing)
+
+    def _spend(self, work, *arguments, **options):
+        begin = time.monotonic()
+        result = work(*arguments, **options)
+        self.seconds += time.monotonic() - begin
+        return result
+
+    def _expected(self, batch):
+        bad = getattr(batch, "bad_fcs", None)
+        for k in range(len(batch)):
+            self.golden.frame(batch[k], bad is not None and bool(bad[k]))
+        return self.golden.take().copy(), self.golden.origins()
+
+    def _expect(self, rows, origin, starts):
+        cycle = word_cycle(starts[origin["frame_index"] - self.frames], origin["wire_offset"] // self.preset.lanes)
+        rows["t_wire_ns"] = clocks.ns_of_cycle(cycle)
+        self.check.expect(Expected(rows, origin["frame_index"], origin["message_offset"], origin["message_length"], cycle))
+
+    def _taken(self):
+        """What is in the ring by now, compared."""
+        taken = []
+        while not self.over:
+            try:
+                rows = self.ring.poll()
+            except CardError as error:   # a ring that is out of order is the card's failure, not the user's
+                self.failure = str(error)
+                break
+            if not len(rows):
+                break
+            self.records += len(rows)
+            taken.append(rows)
+            if self.golden:
+                self.difference = self.check.compare(rows)
+        return np.concatenate(taken) if taken else np.empty(0, records.COMMON.dtype)
+
+    def _dropped(self):
+        return sum(getattr(self.card.ring, name) for name in _DROPS)

@@ -1,0 +1,75 @@
+"""Which symbols the card tracks, and which destinations it listens to."""
+import difflib
+import ipaddress
+
+from tickgate.twin import Symbol
+
+from .errors import InputError
+
+NEAR_MATCHES = 5   # shown for a name that is not there
+
+
+def choose(wanted, scan, preset, where):
+    """``Symbol`` for each slot that is used.
+
+    ``wanted``: names separated by commas, ``top:N`` for the N with most book messages, or None for as many of those as ``preset`` holds.
+    ``scan``: of the capture ``where``. A capture that begins after its session's first message has orders that nobody here can know: its
+    symbols are stale from the start. Raises ``InputError`` for unknown names, for more symbols than the preset holds, and for what is no number.
+    """
+    wanted = wanted or f"top:{preset.symbols}"
+    if wanted.startswith("top:"):
+        count = wanted.removeprefix("top:")
+        if not count.isdecimal() or not int(count):
+            raise InputError(f"--symbols {wanted}: N must be a number from 1")
+        _fits(int(count), preset)
+        locates = scan.top(int(count))
+    else:
+        names = list(dict.fromkeys(name.strip().upper() for name in wanted.split(",") if name.strip()))
+        if not names:
+            raise InputError(f"--symbols {wanted!r}: no symbol named")
+        by_name = {name: locate for locate, name in scan.symbols.items()}
+        for name in names:
+            if name not in by_name:
+                raise InputError(f"unknown symbol {name}: {_near(name, by_name)}", where)
+        _fits(len(names), preset)
+        locates = [by_name[name] for name in names]
+    late = scan.first_sequence > 1
+    return [Symbol(slot, locate, *scan.window(locate, preset.ticks), name=scan.symbols.get(locate, ""), stale=late)
+            for slot, locate in enumerate(locates)]
+
+
+def _fits(count, preset):
+    if count > preset.symbols:
+        raise InputError(f"{count} symbols asked for: preset {preset.name} holds {preset.symbols}")
+
+
+def _near(name, names):
+    if not names:
+        return "the capture has no stock directory; use top:N"
+    near = [n for n in sorted(names) if n.startswith(name)][:NEAR_MATCHES] or difflib.get_close_matches(name, names, NEAR_MATCHES, 0.5)
+    return f"near it are {', '.join(near)}" if near else f"none of the {len(names)} symbols of the capture is like it"
+
+
+def filters(groups, scan, preset):
+    """Pairs of IPv4 address and UDP port for the card's filters, and how many destinations of the capture have none.
+
+    ``groups``: ``IP:PORT`` texts; none: the destinations in the capture with most datagrams, as many as ``preset`` has filters for.
+    """
+    if groups:
+        if len(groups) > preset.filters:
+            raise InputError(f"{len(groups)} groups asked for: preset {preset.name} has {preset.filters} filters")
+        chosen = [parse_group(group) for group in dict.fromkeys(groups)]
+    else:
+        chosen = [destination for destination, _ in scan.destinations.most_common(preset.filters)]
+    return chosen, len(scan.destinations.keys() - set(chosen))
+
+
+def parse_group(text):
+    """``IP:PORT`` as address and port."""
+    address, _, port = text.rpartition(":")
+    try:
+        if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+            raise ValueError
+        return int(ipaddress.IPv4Address(address)), int(port)
+    except ValueError:
+        raise InputError(f"--group {text}: must be an IPv4 address, a colon and a UDP port, such as 233.54.12.111:26477") from None

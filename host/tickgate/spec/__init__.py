@@ -1,0 +1,1 @@
+"""What gateware, host and twin must agree on, declared once as data. Imports nothing of ours."""

@@ -1,0 +1,236 @@
+"""The main job over a device that gives the twin's own records back: what is equal is found equal, and every way to differ is found."""
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tickgate.app import pair
+from tickgate.capture import mold_frames, open_capture, scan, write_pcap
+from tickgate.report import page
+from tickgate.spec import itch50, records
+
+from .loop import LATENCY
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "summary.md"
+
+
+def test_equal(run, card, capture, tmp_path):
+    device = card()
+    status, out, err = run("replay", capture, "--json", tmp_path / "s.json")
+    assert (status, err) == (0, "")
+    found, seen = json.loads((tmp_path / "s.json").read_text()), scan(open_capture(capture))
+    assert found["status"] == "equal" and found["mismatches"] == found["dropped"] == 0
+    assert found["compared"] == found["records"] == device.written > 1000
+    assert found["messages"] == dict(seen.messages) and found["messages_total"] == seen.total == 1500
+    assert found["frames"] == device.sent == seen.frames
+    assert sum(found["records_by_kind"].values()) == found["records"]
+    assert found["records_by_kind"]["top_of_book"] == sum(seen.messages[chr(t)] for t in itch50.BOOK_TYPES) == found["counters"]["book"]["updates"]
+    assert found["latency_cycles"]["record"]["A"]["min"] == LATENCY
+    assert {s["name"] for s in found["symbols"]} == set(seen.symbols.values()) and not any(s["cause"] for s in found["symbols"])
+    assert f"{found['compared']:,}, mismatches 0" in out and f"A {seen.messages['A']:,}" in out
+    assert device.closed and list(tmp_path.iterdir()) == [tmp_path / "s.json"]
+
+
+def test_summary_page_documents_every_key(run, card, capture, tmp_path):
+    card()
+    run("replay", capture, "--json", tmp_path / "s.json", "--quiet")
+    documented = re.findall(r"^\| `(\w+)`", DOCS.read_text(), re.M)
+    assert documented == list(json.loads((tmp_path / "s.json").read_text()))
+
+
+def test_small_ring_wraps(run, card, capture, monkeypatch, tmp_path):
+    monkeypatch.setattr(pair, "RING_LOG2", 8)
+    device = card()
+    assert run("replay", capture, "--json", tmp_path / "s.json")[0] == 0
+    assert device.written > 4 << 8
+    assert json.loads((tmp_path / "s.json").read_text())["compared"] == device.written
+
+
+def test_symbols_are_loaded_as_named(run, card, capture):
+    device = card()
+    names = scan(open_capture(capture)).symbols
+    locate = max(names)
+    assert run("replay", capture, "--symbols", names[locate].lower(), "--quiet") == (0, "", "")
+    assert [s.locate for s in device.symbols.values()] == [locate]
+
+
+def _spoil_field(name, kind):
+    """Change one field of the tenth record of a kind."""
+    field = records.RECORDS[kind][name]
+
+    def spoil(rows):
+        spoil.seen += (rows["kind"] == records.KINDS[kind]).sum()
+        if spoil.seen >= 10 and not spoil.done:
+            k = int(np.flatnonzero(rows["kind"] == records.KINDS[kind])[-1])
+            raw = rows.view(np.uint8).reshape(-1, records.SIZE)
+            raw[k, field.offset] ^= 1
+            spoil.done, spoil.sequence = True, int(rows["sequence"][k])
+        return rows
+
+    spoil.seen, spoil.done, spoil.sequence = 0, False, None
+    return spoil
+
+
+FIELDS = [(f.name, kind) for kind in ("top_of_book", "status") for f in records.RECORDS[kind].fields if f.name != "t_out_ns"] \
+    + [(f.name, "trade") for f in records.RECORDS["trade"].fields if 32 <= f.offset < 56]
+
+
+@pytest.mark.parametrize(("name", "kind"), FIELDS)
+def test_one_wrong_bit_in_any_field(run, card, capture, tmp_path, name, kind, monkeypatch):
+    monkeypatch.setattr(pair, "RING_LOG2", 8)
+    spoil = _spoil_field(name, kind)
+    card(spoil=spoil)
+    status, out, err = run("replay", capture, "--json", tmp_path / "s.json", "--quiet")
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert spoil.done and status == 1 and found["status"] == "mismatch" and found["mismatches"] == 1
+    told = found["mismatch"]
+    if name not in ("sequence", "kind"):   # those two change what the record is
+        assert list(told["fields"]) == [name] and told["record"] == spoil.sequence == found["compared"]
+    assert name in err and out == "" and "Traceback" not in err
+    assert told["message"]["hex"] and told["cycle"] > 0
+
+
+def test_mismatch_tells_both_books_and_the_message(run, card, capture, tmp_path):
+    spoil = _spoil_field("bid_px", "top_of_book")
+    card(spoil=spoil)
+    status, _, err = run("replay", capture, "--json", tmp_path / "s.json", "--quiet")
+    told = json.loads((tmp_path / "s.json").read_text())["mismatch"]
+    frame = next(f for k, f in enumerate(f for b in open_capture(capture).frames() for f in b) if k == told["frame"])
+    raw = bytes.fromhex(told["message"]["hex"])
+    assert status == 1 and frame[told["frame_offset"]:].startswith(raw)
+    layout = itch50.BY_CODE[raw[:1]]
+    assert told["message"]["name"] == layout.name and told["message"]["fields"]["stock_locate"] == layout.decode(raw)["stock_locate"]
+    # before and after differ by this one message, and the digest after is that of the record
+    before, after = told["book_before"], told["book_after"]
+    assert before != after and f"digest {told['twin']['digest']:#010x}" in after and f"{told['twin']['digest']:#010x}" not in before
+    for text in (told["message"]["hex"], *before.splitlines(), *after.splitlines(), "card's top", "twin's top"):
+        assert text in err
+
+
+def _drop(rows):
+    return np.delete(rows, 3)
+
+
+def _renumbered(rows):
+    rows = _drop(rows)
+    rows["sequence"] = np.arange(len(rows)) + rows["sequence"][0]
+    return rows
+
+
+def _doubled(rows):
+    return np.insert(rows, 4, rows[3])
+
+
+def _swapped(rows):
+    rows[[3, 4]] = rows[[4, 3]]
+    return rows
+
+
+def _one_more(rows):
+    return np.append(rows, rows[-1:])
+
+
+def _surplus(rows):
+    rows = _one_more(rows)
+    rows["sequence"][-1] += 1
+    return rows
+
+
+def _one_less(rows):
+    return rows[:-1]
+
+
+def _early(rows):
+    rows["t_out_ns"][5] = rows["t_wire_ns"][5]
+    return rows
+
+
+def _same_time(rows):
+    rows["t_out_ns"][5] = rows["t_out_ns"][4]
+    return rows
+
+
+@pytest.mark.parametrize(("spoil", "text"), [
+    (_drop, "record 3 "), (_renumbered, "record 3 "), (_doubled, "ring: sequence numbers"), (_swapped, "  sequence  "),
+    (_one_more, "ring: sequence numbers"),
+    (_surplus, "the twin expects none"), (_one_less, "the card wrote none"), (_early, "t_out_ns"), (_same_time, "t_out_ns"),
+])
+def test_record_lost_doubled_or_out_of_order(run, card, capture, spoil, text):
+    card(spoil=spoil)   # the capture fits one batch: spoil is called once
+    status, _, err = run("replay", capture, "--quiet")
+    assert status == 1 and err.startswith("tickgate: mismatch: ") and text in err
+
+
+def test_dropped_records_are_lost_but_the_rest_is_compared(run, card, capture, tmp_path):
+    device = card(spoil=lambda rows: np.delete(rows, [3, 4, 9]), lie={"ring.dropped_full": 3})
+    status, _, err = run("replay", capture, "--json", tmp_path / "s.json")
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert status == 1 and "3 records are missing in the ring's sequence" in err
+    assert found["compared"] == found["records"] == device.written and found["dropped"] == 3 and found["mismatch"] is None
+
+
+@pytest.mark.parametrize("name", ["net.datagrams", "net.filtered", "mold.messages", "feed.other", "book.updates", "book.table_full", "mold.expected",
+                                  "mold.session_high", "symbol.stale", "feed.type_count", "ring.records", "ring.dropped_busy"])
+def test_final_counters_are_compared(run, card, capture, name, tmp_path):
+    card(lie={name: 77})
+    status, _, err = run("replay", capture, "--json", tmp_path / "s.json", "--quiet")
+    found = json.loads((tmp_path / "s.json").read_text())
+    if name == "ring.dropped_busy":
+        assert found["dropped"] == 77 and found["drops"] == {name: 77}
+    assert status == 1 and found["mismatches"] >= 1
+    told = {"symbol.stale": "stale slots", "mold.session_high": "mold.session", "feed.type_count": "type.A", "ring.dropped_busy": "ring dropped"}
+    assert told.get(name, name) in err
+
+
+def test_nothing_compared_is_no_success(run, card, capture):
+    card()
+    status, _, err = run("replay", capture, "--group", "233.1.2.3:1", "--quiet")
+    assert status == 1 and "nothing was compared" in err
+
+
+def test_without_check(run, card, capture, tmp_path):
+    card(spoil=_spoil_field("bid_px", "top_of_book"))
+    status, out, _ = run("replay", capture, "--no-check", "--json", tmp_path / "s.json", "--report", tmp_path / "r.html")
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert status == 0 and found["status"] == "unchecked" and found["compared"] == 0 < found["records"] and "not asked for" in out
+    assert "unchecked" in (tmp_path / "r.html").read_text()
+
+
+def test_limit(run, card, capture, tmp_path):
+    card()
+    assert run("replay", capture, "--limit", 700, "--json", tmp_path / "s.json")[0] == 0
+    assert json.loads((tmp_path / "s.json").read_text())["messages_total"] == 700
+
+
+def test_capture_that_begins_late_is_stale_from_the_start(run, card, tmp_path):
+    add = itch50.BY_CODE[b"A"].encode(stock_locate=7, order_ref=1, side="B", shares=5, price=10_000)
+    batch = mold_frames([add] * 3, [0, 10**6, 2 * 10**6], sequence=900)
+    write_pcap(tmp_path / "late.pcap", list(batch), batch.time_ns)
+    card()
+    status, out, err = run("replay", tmp_path / "late.pcap", "--json", tmp_path / "s.json")
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert status == 0 and found["compared"] == 3 and found["gaps"] == {} and found["capture"]["first_message"] == 900
+    assert found["symbols"][0]["cause"] == "the capture begins at message 900" and "begins at message 900" in out
+    assert found["faults"] == {"duplicate_reference": 2}
+
+
+def test_report_is_one_page_with_everything(run, card, capture, tmp_path):
+    card()
+    assert run("replay", capture, "--report", tmp_path / "r.html", "--quiet")[0] == 0
+    text = (tmp_path / "r.html").read_text()
+    names = scan(open_capture(capture)).symbols
+    # latency, messages and rate, and for each of the busiest symbols book and depth
+    assert text.count("<svg") == 3 + 2 * page.SHOWN and all(name in text for name in names.values())
+    assert not re.search(r"""(src|href)=["'](?!#)""", text) and "@import" not in text and "<script" not in text
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids)) > 10
+    assert set(re.findall(r"url\(#([^)]+)\)", text)) <= set(ids)
+
+
+def test_report_shows_the_mismatch(run, card, capture, tmp_path):
+    card(spoil=_spoil_field("ask_qty", "top_of_book"))
+    assert run("replay", capture, "--report", tmp_path / "r.html", "--quiet")[0] == 1
+    text = (tmp_path / "r.html").read_text()
+    assert "What differs" in text and "ask_qty" in text
