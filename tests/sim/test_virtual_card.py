@@ -136,6 +136,18 @@ def test_capture_spacing_waits_for_the_time_and_skips_the_rest(card):
     assert card.cycle > 100_000_000 and card.evaluated < 150 * len(frames)
 
 
+@pytest.mark.parametrize("wait_ns", [200, 1_000_000])
+def test_a_pause_pays_for_short_gaps_before_it(card, wait_ns):
+    """63 bytes shorten their gap by 3, the most; 61 bytes after that may do it by 1 again only when a pause was between."""
+    Ring(card)
+    closely = card.send(batch([bytes(63), bytes(61), bytes(61)]))
+    card.reset()
+    Ring(card)
+    paused = card.send(batch([bytes(63), bytes(61), bytes(61)], [0, wait_ns, wait_ns]), spacing="capture")
+    assert np.diff(slot(closely)).tolist() == [16 + 5, 16 + 6]
+    assert np.diff(slot(paused))[1] == 16 + 5
+
+
 def test_capture_time_goes_on_in_the_next_batch(card):
     Ring(card)
     frames, times = [bytes(60)] * 4, [50_000, 51_000, 52_000, 900_000]
@@ -162,14 +174,14 @@ def test_stops_between_frames_when_the_host_has_enough(card):
     assert len(card.send(everything, first=50)) == 0
 
 
-@pytest.mark.parametrize("stall", [0.3, 0.9])
+@pytest.mark.parametrize("stall", [0.5, 0.9])
 def test_stalls_of_host_memory_lose_nothing(design, stall):
     frames = random_frames(3, 40, most=80)
     with VirtualCard(design=design, stall=stall, seed=5) as card:
         ring = Ring(card)
         start = card.send(batch(frames))
         words = sum(-(-len(f) // 4) for f in frames)
-        assert card.records < words                                         # it does fall behind
+        assert card.records < 0.9 * words                                   # it does fall behind
         card.idle(30 * words)
         assert np.array_equal(ring.words(), words_of(frames, [False] * 40, start))
 
@@ -255,10 +267,11 @@ def test_waves_are_an_fst(design, tmp_path):
     with VirtualCard(design=replace(design, traced=True), waves=path) as card:
         Ring(card)
         card.send(batch([bytes(60)] * 20, range(0, 20_000_000, 1_000_000)), spacing="capture")
+        before = card.cycle
         card.reset()                                                        # time in the file goes on
         card.idle(100)
     raw = path.read_bytes()
     assert raw[0] == 0 and int.from_bytes(raw[1:9], "big") == 329           # header block of an FST
-    assert int.from_bytes(raw[17:25], "big") > 19_000_000 * 1000            # ps
+    assert int.from_bytes(raw[17:25], "big") >= ns_of_cycle(before + 100) * 1000 > 19_000_000 * 1000   # ps
     with pytest.raises(DeviceError, match="waves"):
         VirtualCard(design=replace(design, traced=True), waves=path / "below_a_file")

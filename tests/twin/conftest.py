@@ -4,6 +4,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+
 from tickgate.spec import itch50, records
 from tickgate.spec import moldudp64 as mold
 from tickgate.spec.hashing import bucket

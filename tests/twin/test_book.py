@@ -2,6 +2,7 @@
 import zlib
 
 import pytest
+
 from tickgate.spec.clocks import ns_of_cycle
 from tickgate.spec.presets import PRESETS, Preset
 from tickgate.spec.records import FLAGS
@@ -107,7 +108,8 @@ def test_execute_at_another_price_takes_from_the_orders_own(bench, make_message)
     assert bench.golden.origins()["wire_offset"].tolist() == [64 + 22, 64 + 35]
 
 
-@pytest.mark.parametrize("came, kinds", [(36, ["top_of_book", "trade", "gap"]), (35, ["top_of_book", "gap"]), (23, ["top_of_book", "gap"]), (22, ["gap"])])
+@pytest.mark.parametrize("came, kinds", [(36, ["top_of_book", "trade", "gap"]), (35, ["top_of_book", "gap"]), (23, ["top_of_book", "gap"]), (22, ["gap"])],
+                         ids=str)
 def test_a_cut_execution_does_what_it_still_can(bench, make_message, came, kinds):
     bench.send(make_message("A", order_ref=1, side="S", shares=10, price=BASE))
     got = bench.send(make_message("C", order_ref=1, executed_shares=4, execution_price=BASE), b"?" * 11, cut=64 + came)
@@ -115,12 +117,14 @@ def test_a_cut_execution_does_what_it_still_can(bench, make_message, came, kinds
     assert bench.golden.book(1).asks[0].quantity == (6 if len(kinds) > 1 else 10)
 
 
-@pytest.mark.parametrize("came", [34, 27, 19])
-def test_a_cut_replace_does_nothing(bench, make_message, came):
+@pytest.mark.parametrize("came, left", [(34, []), (27, []), (19, []), (18, [(1, 10)])])
+@pytest.mark.parametrize("old", [1, 2])
+def test_a_cut_replace_costs_the_old_order(bench, make_message, came, left, old):
     bench.send(make_message("A", order_ref=1, side="S", shares=10, price=BASE))
-    got = bench.send(make_message("U", original_order_ref=1, new_order_ref=2, shares=3, price=BASE), b"?" * 11, cut=64 + came)
+    got = bench.send(make_message("U", original_order_ref=old, new_order_ref=2, shares=3, price=BASE), b"?" * 11, cut=64 + came)
     assert [r["kind"] for r in got] == ["gap"]
-    assert bench.golden.book(1).asks[0].queue == [(1, 10)]
+    assert [depth.queue for depth in bench.golden.book(1).asks] == ([left] if left else [] if old == 1 else [[(1, 10)]])
+    assert bench.count("book") == {"updates": 1}
 
 
 def test_unknown_reference(do):

@@ -2,6 +2,7 @@
 import random
 
 import pytest
+
 from tickgate.spec.hashing import bucket
 from tickgate.spec.presets import PRESETS, Preset
 from tickgate.twin.capacity import Capacity

@@ -1,5 +1,6 @@
 """feed/itch: which messages count as what, and which go on."""
 import pytest
+
 from tickgate.spec import itch50
 
 BOOK = [chr(c) for c in itch50.BOOK_TYPES]

@@ -1,5 +1,6 @@
 """net/moldudp64: numbers, sessions, and blocks that do not fit."""
 import pytest
+
 from tickgate.spec import moldudp64 as mold
 from tickgate_sim.streams import udp_frame
 

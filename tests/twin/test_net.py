@@ -2,6 +2,7 @@
 import random
 
 import pytest
+
 from tickgate_sim.streams import udp_frame
 
 GROUP = (0xE9360C65, 26477)

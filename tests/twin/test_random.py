@@ -2,6 +2,7 @@
 from dataclasses import replace
 
 import pytest
+
 from tickgate.spec import itch50
 from tickgate.spec.presets import PRESETS, Preset
 from tickgate.spec.records import RECORDS

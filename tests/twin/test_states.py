@@ -1,5 +1,6 @@
 """Trades, trading state, Reg SHO, halts and market phase."""
 import pytest
+
 from tickgate.spec.records import FLAGS, state_of
 from tickgate.twin import Symbol
 

@@ -9,6 +9,7 @@ from tickgate.spec.registers import RING
 from ..book.record import Record
 from ..csr.fields import fields
 from ..stream.join import connect
+from ..stream.logic import equal
 from ..stream.queue import Queue
 
 
@@ -81,7 +82,7 @@ class EventRing(wiring.Component):
         m.d.sync += [
             waiting.eq(waiting + place - leave),
             size.eq(1 << registers.size_log2), limit.eq(registers.credit + size),
-            full.eq(Mux(place, after, written) == limit),  # one cycle ahead: `full` is of the `written` beside it
+            full.eq(Mux(place, equal(after, limit), equal(written, limit))),  # one cycle ahead: it is of the `written` beside it
         ]
 
         record = Signal(Record, reset_less=True)

@@ -13,8 +13,8 @@ _COUNT, _LENGTH = mold.HEADER["count"], mold.BLOCK["length"]
 def story(difference, frames, golden):
     """The difference as a dict for the summary; ``text`` of it is for people.
 
-    ``frames``: iterator over the capture's frames (``bytes``) from the first; ``golden``: a fresh twin, which is taken to the frame where
-    it happened.
+    ``frames``: iterator over all frames from the first, pairs of ``bytes`` and whether the FCS is bad; ``golden``: a fresh twin, which is taken
+    to the frame where it happened.
     """
     row = difference.twin if difference.twin is not None else difference.card
     slot = int(row["slot"])
@@ -42,13 +42,13 @@ def story(difference, frames, golden):
 
 def _reach(number, frames, golden):
     """Frame ``number``; the twin has taken those before it."""
-    for k, frame in enumerate(frames):
+    for k, (frame, bad_fcs) in enumerate(frames):
         if k == number:
             return frame
-        golden.frame(frame)
+        golden.frame(frame, bad_fcs)
         if k % 1024 == 0:
             golden.take()   # its records are not needed, nor is the memory
-    raise ValueError(f"the capture has no frame {number} any more")
+    raise ValueError(f"there is no frame {number}")
 
 
 def _books(golden, frame, at, slot):

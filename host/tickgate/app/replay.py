@@ -115,7 +115,7 @@ def _differences(plan, pair):
         return [pair.failure], None
     if pair.difference:
         with plan.timed("mismatch"):
-            frames = (frame for batch in plan.capture.frames(plan.job.limit) for frame in batch)
+            frames = ((frame, False) for batch in plan.capture.frames(plan.job.limit) for frame in batch)
             told = mismatch.story(pair.difference, frames, Golden(plan.preset, plan.symbols, plan.filters, start=plan.start))
         return [told["text"]], told
     if not pair.golden:

@@ -12,7 +12,7 @@ NEAR_MATCHES = 5   # shown for a name that is not there
 def choose(wanted, scan, preset, where):
     """``Symbol`` for each slot that is used.
 
-    ``wanted``: names separated by commas, ``top:N`` for the N with most book messages, or None for as many of those as ``preset`` holds.
+    ``wanted``: names separated by commas, ``top:N`` for the N with most book messages, or None for as many as ``preset`` holds.
     ``scan``: of the capture ``where``. A capture that begins after its session's first message has orders that nobody here can know: its
     symbols are stale from the start. Raises ``InputError`` for unknown names, for more symbols than the preset holds, and for what is no number.
     """
@@ -22,7 +22,8 @@ def choose(wanted, scan, preset, where):
         if not count.isdecimal() or not int(count):
             raise InputError(f"--symbols {wanted}: N must be a number from 1")
         _fits(int(count), preset)
-        locates = scan.top(int(count))
+        # those without book messages have their state at least
+        locates = [*scan.top(int(count)), *(k for k in sorted(scan.symbols) if not scan.book[k])][:int(count)]
     else:
         names = list(dict.fromkeys(name.strip().upper() for name in wanted.split(",") if name.strip()))
         if not names:

@@ -5,6 +5,7 @@ from array import array
 from operator import itemgetter
 
 import numpy as np
+
 from tickgate.spec import records as rec
 from tickgate.spec.clocks import ns_of_cycle
 from tickgate.spec.records import ASK, ASK_UNKNOWN, BID, BID_UNKNOWN, CROSSED, SELL, STALE, VALID

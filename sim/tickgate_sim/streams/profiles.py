@@ -43,7 +43,7 @@ PROFILES = {
                     weights=dict(add=45, execute=5, cancel=2, delete=8, sweep=12, replace=8, pair=1),
                     symbols=3, levels=1 << 12, apart=0.7, crowd=3000),
     "sweep": Profile(doc="runs of adds, then runs of deletes of the best",
-                     weights=dict(add=30, execute=2, cancel=2, delete=1, sweep=62, replace=3),
+                     weights=dict(add=30, execute=8, cancel=5, delete=4, sweep=46, replace=7),
                      symbols=1, levels=500, stride=8, apart=1.0, phase=300, crowd=1 << 30),
     "mixed": Profile(doc="all types and all symbols, as on a feed; no book goes stale",
                      weights=dict(add=34, execute=7, cancel=5, delete=10, sweep=5, replace=10, pair=3, trade=4, status=3, quiet=6, odd=4,

@@ -81,6 +81,8 @@ def test_symbols_in_the_order_named(capture):
     top = symbols.choose("top:2", found, PRESETS["small"], "x")
     assert [s.locate for s in top] == found.top(2)
     assert len(symbols.choose(None, found, PRESETS["small"], "x")) == 4
+    found.book[found.top(4)[1:]] = 0   # symbols without book messages fill up, in locate order
+    assert [s.locate for s in symbols.choose("top:3", found, PRESETS["small"], "x")] == [*found.top(1), *sorted(set(found.symbols) - set(found.top(1)))[:2]]
     with pytest.raises(InputError, match="5 symbols asked for: preset small holds 4"):
         found.symbols[99] = "FIFTH"
         symbols.choose(",".join(found.symbols.values()), found, PRESETS["small"], "x")

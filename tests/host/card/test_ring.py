@@ -94,6 +94,15 @@ def test_every_record_in_order_over_many_laps(size_log2, start, filled):
     assert (reader.lost, reader.taken) == (dropped, len(wanted) + 1)
 
 
+@pytest.mark.parametrize("start", range(18))
+def test_a_place_is_new_only_once_the_card_has_written_it(start):
+    ring, reader, device = make(3, start, filled=0xAA)
+    for number in range(30):
+        assert len(reader.poll()) == 0
+        ring.push(device.memory, number)
+        assert reader.poll()["number"].tolist() == [number]
+
+
 def test_rows_are_copies():
     ring, reader, device = make(3)
     ring.push(device.memory, 9)

@@ -239,6 +239,21 @@ async def channels_do_not_wait_for_each_other(dut):
     await tb.cycles(2)
     assert int(tb.port(block, r).value) == 3 and dut.csr__rvalid.value
 
+    # a second read and a second write are taken, but do not disturb the answers that still wait
+    await offer("ar", araddr=address)
+    for strobes in (15, 7):
+        await offer("aw", awaddr=address)
+        await offer("w", wdata=4, wstrb=strobes)
+    await tb.cycles(10)
+    for channel, answers in (("r", (("rdata", 0), ("rdata", 4))), ("b", (("bresp", AxiResp.OKAY), ("bresp", AxiResp.SLVERR)))):
+        for name, value in answers:
+            await wait(f"{channel}valid")
+            assert int(getattr(dut, f"csr__{name}").value) == value
+            getattr(dut, f"csr__{channel}ready").value = 1
+            await tb.cycles(1)
+            getattr(dut, f"csr__{channel}ready").value = 0
+            await tb.cycles(1)
+
 
 def test_registers_rtl():
     simulate(RegisterFile(), __file__)

@@ -42,7 +42,7 @@ class Csr(wiring.Signature):
 
 
 class Recorder(wiring.Component):
-    """Writes word n to the address in BASE_LOW and BASE_HIGH plus 64 n. Takes the data of a register write before its address."""
+    """Writes word n to the address in BASE_LOW and BASE_HIGH plus 64 n. Takes the data of a register write, all four bytes or none, before its address."""
 
     def __init__(self, preset):
         super().__init__({"rx": In(stream.Signature(FrameWord)), "time_ns": In(64), "csr": Out(Csr()), "writes": Out(stream.Signature(HostWrite))})
@@ -67,7 +67,7 @@ class Recorder(wiring.Component):
         m.submodules.noise = Instance("noise", o_value=noise)
         m.d.comb += [csr.wready.eq(csr.wvalid), csr.awready.eq(csr.awvalid & ~csr.wvalid & ~csr.bvalid), csr.arready.eq(~csr.rvalid)]
         value = Signal(32)
-        with m.If(csr.wvalid):
+        with m.If(csr.wvalid & (csr.wstrb == 0xF)):
             m.d.sync += value.eq(csr.wdata)
         with m.If(csr.bready):
             m.d.sync += csr.bvalid.eq(0)

@@ -1,0 +1,48 @@
+"""Deep memory against a list of words: banks, latency, both ports at once, clearing."""
+import random
+
+import pytest
+
+from tickgate_hdl.board.memory import DeepMemory, verilog_sources
+from tickgate_sim.models.hop import Script, play
+
+
+class MemoryScript(Script):
+    """Random accesses, many to the same few words; every read of both ports is compared."""
+
+    resting = {"clear": 0, "a_write": 0}
+
+    def __init__(self, seed, cycles, *, bank_bits, row_bits, width, latency):
+        super().__init__(seed, cycles + latency)
+        rng, words, clears = self.rng, [0] * (1 << bank_bits + row_bits), 0
+        busy = [rng.randrange(len(words)) for _ in range(3)]     # where the ports meet
+        for cycle in range(cycles):
+            a, b = (rng.choice((rng.choice(busy), rng.randrange(len(words)))) for _ in "ab")
+            write, value, clear, row = rng.random() < 0.5, rng.getrandbits(width), rng.random() < 0.1, rng.randrange(1 << row_bits)
+            self.drive(cycle, {"a_write": int(write), "a_address": a, "a_in": value, "b_address": b, "clear": int(clear), "clear_row": row})
+            self.expect(cycle + latency, {"a_out": words[a], "b_out": words[b]})    # what was there before this cycle
+            if clear:
+                clears += 1
+                for bank in range(1 << bank_bits):
+                    words[bank << row_bits | row] = 0
+            elif write:
+                words[a] = value
+        assert clears
+
+
+@pytest.mark.parametrize("bank_bits", [0, 1, 2])
+@pytest.mark.parametrize("latency", [1, 2, 3])
+def test_equals_list(bank_bits, latency):
+    seed = f"memory {bank_bits} {latency}"
+    print(f"seed {seed}")
+    shape = dict(bank_bits=bank_bits, row_bits=3, width=9, latency=latency)
+    play(DeepMemory(**shape), MemoryScript(seed, 600, **shape))
+
+
+def test_latency_must_be_a_cycle():
+    with pytest.raises(ValueError, match="at least 1 cycle, not 0"):
+        DeepMemory(bank_bits=0, row_bits=3, width=8, latency=0)
+
+
+def test_verilog_sources_are_there():
+    assert [path.name for path in verilog_sources()] == ["tickgate_memory.v"] and all(path.is_file() for path in verilog_sources())

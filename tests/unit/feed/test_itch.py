@@ -1,0 +1,222 @@
+"""feed.itch against the twin's feed and the tables of ITCH 5.0: keys, updates, contexts and counters of every type at every alignment, each in its cycle."""
+import random
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from tickgate.spec import itch50
+from tickgate.spec import moldudp64 as mold
+from tickgate.spec.presets import PRESETS
+from tickgate_hdl.feed.itch import ItchParser
+from tickgate_sim.models import itch
+from tickgate_sim.models.datagram import cut_everywhere
+from tickgate_sim.models.hop import play
+from tickgate_sim.models.itch import ItchScript
+from tickgate_sim.models.wire import LANES, on_wire, packet
+from tickgate_sim.streams import Maker, frames, udp_frame, universe
+
+GROUP, OTHER = (0xE9360C65, 26477), (0x0A000001, 1)
+FILTERS = (None, GROUP, OTHER)
+SMALL = PRESETS["small"]
+TYPES = [m.code for m in itch50.MESSAGES]
+SYMBOLS = {0: [(2, 0x1234, 1), (0, 0xFFFF, 1), (3, 0x0001, 1)]}      # (slot, locate, tracked) before the first frame
+LOCATE = 0x1234
+
+
+def play_frames(sent_frames, *, seed=0, pause=0.0, loads=SYMBOLS, preset=SMALL):
+    sent_frames = [f if isinstance(f, tuple) else (f, False) for f in sent_frames]
+    script = ItchScript(seed, on_wire(sent_frames, random.Random(seed), pause=pause, idle=(1, 4), start=12), FILTERS, loads=loads,
+                        index_bits=preset.index_bits, reference_bits=preset.reference_bits, tables=preset.tables)
+    play(ItchParser(symbols=preset.symbols, index_bits=preset.index_bits, reference_bits=preset.reference_bits, tables=preset.tables), script)
+    assert script.numbers, "no message was handed on"
+    return script
+
+
+def expected(script, name):
+    """Cycles in which the script expects an output to be 1."""
+    return [cycle for cycle, values in script.expected.items() if values.get(name)]
+
+
+def totals(script):
+    return {name: n for name, n in script.twin.counters.items() if n}
+
+
+def random_message(rng, code, locate=LOCATE, size=None):
+    """Random but for type and locate."""
+    size = itch50.BY_CODE[code].size if size is None else size
+    return (code + locate.to_bytes(2, "big") + rng.randbytes(size))[:size]
+
+
+class Packets:
+    """Frames whose messages begin at the lane that is asked for; numbers go on."""
+
+    def __init__(self, seed):
+        self.rng, self.number, self.frames = random.Random(f"packets {seed}"), 1, []
+
+    def add(self, messages, lane, cut=None, **shape):
+        """``lane``: of the first message's block; what lies before it is of no type. ``cut``: bytes of the frame that come."""
+        messages = [b"?" * (8 + (lane - 2 - 2 - 8) % LANES), *messages]
+        f = udp_frame(packet(messages, self.number), shape.pop("destination", GROUP), **shape)
+        self.frames.append(f[:cut])
+        self.number += len(messages)
+        return len(f) - sum(mold.BLOCK.size + len(m) for m in messages[1:])     # where the first message's block begins
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.25])
+@pytest.mark.parametrize("lane", range(LANES))
+def test_every_type(lane, pause):
+    """Alone, then all in a row in three orders, so that nothing of one is taken for the next one's."""
+    packets = Packets(f"{lane} {pause}")
+    for code in TYPES:
+        packets.add([random_message(packets.rng, code)], lane, destination=packets.rng.choice((GROUP, OTHER)))
+    for _ in range(3):
+        codes = packets.rng.sample(TYPES, len(TYPES))
+        packets.add([random_message(packets.rng, code) for code in codes], lane)
+    script = play_frames(packets.frames, pause=pause)
+    wanted = {"updates.valid": len(itch50.BOOK_TYPES), "keys.valid": len(itch50.BOOK_TYPES) + 1,
+              "contexts.valid": len(itch50.BOOK_TYPES + itch50.TRADE_TYPES) + len(itch50.STATUS_CODES)}
+    for name, n in wanted.items():
+        assert len(expected(script, name)) == 4 * n
+    assert {script.twin.type_count[code[0]] for code in TYPES} == {4}
+
+
+@pytest.mark.parametrize("first", TYPES, ids=bytes.decode)
+def test_every_type_before_every_other(first):
+    packets = Packets(first)
+    messages = [m for second in TYPES for m in (random_message(packets.rng, first), random_message(packets.rng, second))]
+    packets.add(messages, packets.rng.randrange(LANES))
+    play_frames(packets.frames)
+
+
+@pytest.mark.parametrize("lane", range(LANES))
+def test_fields_are_read_whole(lane):
+    """Each bit of each field of the types that do something, alone."""
+    packets = Packets(lane)
+    for code in itch50.NEEDED:
+        layout, messages = itch50.BY_CODE[code], []
+        for field in layout.fields[4:]:
+            if field.name in ("stock", "match_number", "attribution", "reason", "reserved"):
+                continue
+            for bit in range(0, 8 * field.size, 3):
+                raw = bytearray(layout.encode(stock_locate=LOCATE))
+                raw[field.offset:field.end] = (1 << bit).to_bytes(field.size, "big")
+                messages.append(bytes(raw))
+        packets.add(messages, lane)
+    play_frames(packets.frames)
+
+
+@pytest.mark.parametrize("locate", [LOCATE, 0x4321])
+def test_every_length_of_every_type(locate):
+    """From one byte to beyond the type, tracked and not; the message after it is read as ever."""
+    packets = Packets(locate)
+    for code in (*itch50.NEEDED, b"I", b"L", b"\0", b"z"):
+        size = itch50.BY_CODE[code].size if code in itch50.BY_CODE else 30
+        for length in (*range(0, 13), size - 2, size - 1, size, size + 1, size + 2, size + 20, 300):
+            packets.add([random_message(packets.rng, code, locate, length), random_message(packets.rng, b"X")], packets.rng.randrange(LANES))
+    script = play_frames(packets.frames)
+    assert totals(script).keys() == {"empty", "short", "longer", "unknown"} | ({"other"} if locate != LOCATE else set())
+
+
+def test_short_book_messages_are_told_once_a_datagram():
+    """The first one of each datagram, whole or one byte long, alone, in pairs, before and after good ones."""
+    packets, rng = Packets(1), random.Random("short")
+    shorts = [b"D", b"X" * 10, random_message(rng, b"U", size=34), random_message(rng, b"A", size=20), b"U", b"F"]
+    good = random_message(rng, b"A")
+    for lane in range(LANES):
+        for k, short in enumerate(shorts):
+            packets.add([short], lane)
+            packets.add([good, short, good, short, b"", b"D", good], lane)
+            packets.add([b"", b"L", b"H", short, b"D", shorts[k - 1], b"E"], lane)
+            packets.add([good], lane)
+    script = play_frames(packets.frames)
+    assert sum(values.get("contexts.payload.market", 0) for values in script.expected.values()) == 3 * LANES * len(shorts)
+
+
+def test_runs_of_the_shortest():
+    """Empty and one-byte messages two a word, of book types and others."""
+    packets = Packets(3)
+    for k in range(30):
+        packets.add([packets.rng.choice((b"", b"", b"D", b"?", b"L", b"DD")) for _ in range(20)], k % LANES, destination=packets.rng.choice((GROUP, OTHER)))
+    assert totals(play_frames(packets.frames))["short"] > 100
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+@pytest.mark.parametrize("code", itch50.NEEDED, ids=bytes.decode)
+def test_a_message_cut_at_every_byte(code, pause):
+    """What was there works, what was not does not; a replace that has begun is abandoned. The next frame is read as ever."""
+    out, number = [], 1
+    for lane in range(LANES):
+        packets = Packets(f"cut {code} {lane}")
+        begin = packets.add([random_message(packets.rng, code)], lane)
+        for cut in cut_everywhere(packets.frames[0], least=begin):
+            out += [cut[:38 + 14] + number.to_bytes(8, "big") + cut[60:] for number in (number,)]
+            number += 2
+            after = Packets(number)
+            after.number = number
+            after.add([random_message(after.rng, b"A")], lane)
+            out += after.frames
+            number += 2
+    script = play_frames(out, pause=pause)
+    abandoned = len(expected(script, "abandoned"))
+    layout = itch50.BY_CODE[code]
+    assert abandoned == (LANES * (layout["price"].end - layout["original_order_ref"].end) if code == b"U" else 0)
+
+
+def test_duplicates_and_dropped_frames_do_nothing():
+    rng = random.Random("duplicates")
+    messages = [random_message(rng, code) for code in itch50.NEEDED]
+    one = udp_frame(packet(messages), GROUP)
+    script = play_frames([one, one, udp_frame(packet(messages, 50), (1, 1)), udp_frame(packet(messages, 50), GROUP, protocol=6), one,
+                          udp_frame(packet(messages, len(messages)), GROUP), (udp_frame(packet(messages, 2 * len(messages)), GROUP), True)])
+    assert script.numbers == 3 * len(messages) - 1
+
+
+def test_only_loaded_symbols_are_tracked():
+    """Loaded, forgotten, loaded again in another slot, and a slot that goes over to another locate; locates one bit beside."""
+    rng, number = random.Random("locates"), count(1)
+    loads = {**SYMBOLS, 1: [(2, LOCATE, 0)], 2: [(1, LOCATE, 1)], 3: [(1, 0x4321, 1)], 4: [(1, 0x4321, 0), (2, 0x4321, 1), (1, LOCATE, 1)],
+             6: [(k, 0, 0) for k in range(4)], 7: [(0, 0, 1)]}
+    locates = [0, 1, 0xFFFF, 0x4321, LOCATE, *(LOCATE ^ 1 << bit for bit in range(16))]
+    sent, tracked = [], []
+    for _ in range(8):
+        messages = [random_message(rng, rng.choice((b"A", b"D", b"U", b"P", b"H", b"h")), locate) for locate in locates]
+        sent.append(udp_frame(packet(messages, (next(number) - 1) * len(locates) + 1), GROUP))
+    script = play_frames(sent, loads=loads)
+    tracked = [len(locates) - t.counts["other"] for t in script.taken]
+    assert tracked == [3, 2, 3, 3, 4, 4, 0, 1]
+
+
+@pytest.mark.parametrize("reference_bits, index_bits, tables, symbols", [(64, 8, 5, 4), (40, 8, 3, 4), (63, 10, 1, 1), (16, 8, 2, 2), (64, 16, 5, 64)])
+def test_references_of_any_width(reference_bits, index_bits, tables, symbols):
+    preset = replace(SMALL, reference_bits=reference_bits, index_bits=index_bits, tables=tables, symbols=symbols)
+    packets, slot = Packets(reference_bits), symbols - 1
+    references = [0, (1 << 64) - 1, *(1 << bit for bit in range(64)), (1 << reference_bits) - 1, *(packets.rng.getrandbits(64) for _ in range(10))]
+    for reference in references:
+        other = packets.rng.choice(references)
+        messages = [itch50.BY_CODE[b"U"].encode(stock_locate=LOCATE, original_order_ref=reference, new_order_ref=other)]
+        messages += [itch50.BY_CODE[code].encode(stock_locate=LOCATE, order_ref=reference) for code in (b"A", b"X", b"D")]
+        packets.add(messages, packets.rng.randrange(LANES))
+    script = play_frames(packets.frames, preset=preset, loads={0: [(slot, LOCATE, 1)]})
+    wide = len(expected(script, "keys.payload.wide"))
+    assert (wide > 20) == (reference_bits < 63)
+
+
+@pytest.mark.parametrize("profile", ["mixed", "faults", "storm", "collide"])
+@pytest.mark.parametrize("seed", range(2))
+def test_random_streams(seed, profile):
+    print(f"seed {seed}")
+    symbols = universe(SMALL, seed)
+    messages = Maker(seed, preset=SMALL, symbols=symbols, profile=profile).messages(250)
+    stream = frames(messages, seed, filters=FILTERS[1:], faults=0.2, per_packet=20)
+    script = play_frames(stream.frames, seed=seed, pause=0.2 * (seed % 2), loads={0: [(s.slot, s.locate, 1) for s in symbols]})
+    assert script.numbers > 100 and len(expected(script, "updates.valid")) > 50
+
+
+def test_latency_is_as_documented():
+    assert ItchParser.LATENCY == itch.LATENCY
+
+
+def test_lanes_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="not 8"):
+        ItchParser(symbols=4, index_bits=8, lanes=8)

@@ -1,0 +1,220 @@
+"""net.moldudp64 against the twin's: message words, block headers, gaps, expected number and session, each in its cycle."""
+import random
+from itertools import pairwise, product
+
+import pytest
+
+from tickgate.spec import moldudp64 as mold
+from tickgate_hdl.net.moldudp64 import MoldUdp64
+from tickgate_sim.models.datagram import cut_everywhere
+from tickgate_sim.models.hop import play
+from tickgate_sim.models.moldudp64 import COUNTERS, MoldScript
+from tickgate_sim.models.wire import on_wire, packet
+from tickgate_sim.streams import udp_frame
+
+GROUP, OTHER = (0xE9360C65, 26477), (0x0A000001, 1)
+FILTERS = (None, GROUP, OTHER)
+
+
+def frame(payload, **shape):
+    return udp_frame(payload, shape.pop("destination", GROUP), **shape)
+
+
+def play_frames(frames, *, seed=0, pause=0.0, restarts=None):
+    """Play frames, or pairs of frame and bad FCS; returns the script, whose ``taken`` say what the twin made of each datagram."""
+    frames = [f if isinstance(f, tuple) else (f, False) for f in frames]
+    script = MoldScript(seed, on_wire(frames, random.Random(seed), pause=pause, idle=(1, 4)), FILTERS, restarts=restarts)
+    play(MoldUdp64(), script)
+    assert script.taken
+    return script
+
+
+def totals(script):
+    """Counters that moved."""
+    sums = {name: sum(t.counts[name] for t in script.taken) for name in COUNTERS}
+    return {name: n for name, n in sums.items() if n}
+
+
+def blocks_of(lengths, seed):
+    """Messages of the given lengths, of random bytes that look like lengths as often as not."""
+    rng = random.Random(f"blocks {seed}")
+    return [bytes(rng.choice((0, 0, 0, 1, 2, rng.randrange(256))) for _ in range(n)) for n in lengths]
+
+
+def every_run(letters, size):
+    """A sequence in which every run of ``size`` of the letters occurs (de Bruijn, greedy)."""
+    out, seen = [letters[0]] * (size - 1), set()
+    while True:
+        tail = tuple(out[len(out) - size + 1:])
+        fresh = next((n for n in reversed(letters) if (*tail, n) not in seen), None)
+        if fresh is None:
+            return out
+        seen.add((*tail, fresh))
+        out.append(fresh)
+
+
+@pytest.mark.parametrize("letters, size", [(range(13), 2), (range(7), 3), ((0, 1, 2, 5), 4)], ids=["pairs", "triples", "quadruples"])
+@pytest.mark.parametrize("shift", range(4))
+def test_blocks_of_all_lengths_in_all_orders_at_all_alignments(letters, size, shift):
+    lengths = every_run(list(letters), size)
+    assert len(lengths) == len(letters)**size + size - 1
+    script = play_frames([frame(packet(blocks_of([8 + shift, *lengths], shift)), trailer=bytes(shift))], seed=shift, pause=0.2 * (shift % 2))
+    assert totals(script) == {"packets": 1, "messages": len(lengths) + 1}
+
+
+@pytest.mark.parametrize("length", [0, 1])
+@pytest.mark.parametrize("shift", range(4))
+def test_long_runs_of_the_shortest_blocks(length, shift):
+    """Two a word: the inner ones count too, in numbers, duplicates and as the last one promised."""
+    packets = [(1, 60, None), (31, 60, None), (91, 60, 33), (91, 60, 34), (120, 7, 9), (140, 40, 41)]
+    frames = [frame(packet(blocks_of([4 + shift, *[length] * (many - 1)], many), number, count=count)) for number, many, count in packets]
+    script = play_frames(frames, seed=shift)
+    assert totals(script) == {"packets": 6, "messages": 60 + 30 + 33 + 1 + 2 + 40, "duplicates": 30 + 33 + 5, "overruns": 2, "gaps": 1, "missing": 13}
+    assert sum(b.is_inner for t in script.taken for b in t.blocks) > 50
+
+
+def test_an_overlap_may_end_at_any_block():
+    """Of two that are judged at once the first may be old and the second new, and the other way round it is one packet later."""
+    lengths = [9, 0, 0, 1, 0, 3, 0, 1, 1, 0, 2, 0, 0, 0, 12, 0]
+    frames = [frame(packet(blocks_of(lengths, 1), 1000 - old)) for old in range(len(lengths) + 2)]
+    script = play_frames(frames, restarts=dict.fromkeys(range(len(frames)), 1000))
+    assert [t.counts["duplicates"] for t in script.taken] == [min(old, len(lengths)) for old in range(len(frames))]
+
+
+def test_headers():
+    """First session, gaps by message, heartbeat and end, a new session at 1, above and at 0, old numbers."""
+    ten = blocks_of([11] * 10, "ten")
+    steps = [((ten, 1), {}), ((ten[:2], 11), {}), ((ten, 20), {"gaps": 1, "missing": 7}), (([], 30), {"heartbeats": 1}),
+             (([], 33), {"heartbeats": 1, "gaps": 1, "missing": 3}), (([], 32), {"heartbeats": 1}), (([], 33, b"0000000001", mold.END_OF_SESSION), {"ends": 1}),
+             (([], 40, b"0000000001", mold.END_OF_SESSION), {"ends": 1, "gaps": 1, "missing": 7}), ((ten, 31), {}), ((ten, 36), {}),
+             ((ten, 1, b"0000000002"), {"sessions": 1}), ((ten, 1, b"1000000002"), {"sessions": 1}), ((ten, 11, b"1000000002"), {}),
+             (([], 7, b"1000000003"), {"sessions": 1, "heartbeats": 1, "missing": 6}), (([], 0, b"1000000004"), {"sessions": 1, "heartbeats": 1}),
+             ((ten, 0, b"1000000004"), {}), ((ten, 1 << 63, b"1000000005"), {"sessions": 1, "missing": (1 << 48) - 1}),
+             ((ten, 1, b"1000000005"), {}), ((ten, 5), {"sessions": 1, "missing": 4})]
+    frames = []
+    for (messages, number, *rest), _ in steps:
+        session, count = (*rest, *(b"0000000001", None)[len(rest):])
+        # blocks after a heartbeat or an end are not read
+        frames.append(frame(packet(messages or [b"D" * 19], number, session=session, count=count if messages or count else 0), destination=FILTERS[1 + number % 2]))
+    script = play_frames(frames)
+    for t, (step, moved) in zip(script.taken, steps):
+        wanted = {name: moved.get(name, 0) for name in ("gaps", "missing", "sessions", "heartbeats", "ends")}
+        assert {name: t.counts[name] for name in wanted} == wanted, step
+
+
+def test_a_session_differs_in_any_byte():
+    session = b"ABCDEFGHIJ"
+    frames = [frame(packet([], 1, session=session))]
+    for k in range(10):
+        session = session[:k] + bytes([session[k] ^ 1]) + session[k + 1:]
+        frames += [frame(packet([], 1, session=session))] * 2
+    assert totals(play_frames(frames)) == {"heartbeats": 21, "sessions": 10}
+
+
+@pytest.mark.parametrize("bits", [16, 31, 32, 48, 63, 64])
+def test_numbers_wrap(bits):
+    """Packets, an overlap, a duplicate and a gap across 2^bits."""
+    base = (1 << bits) - 6
+    four = blocks_of([11, 0, 0, 3], bits)
+    numbers = [base, base + 2, base + 4, base + 4, base + 8, base + 13] if bits < 64 else [base, base + 2]
+    frames = [frame(packet(four, number)) for number in numbers]
+    if bits == 64:
+        frames.append(frame(packet(four, base + 4)))              # the last of its four is number 1: after 2^64 - 1 comes 0
+    script = play_frames(frames, restarts={0: base - 1})
+    assert script.taken[0].counts["gaps"] == 1
+    assert script.taken[-1].expected == (base + (17 if bits < 64 else 8)) % (1 << 64)
+
+
+def test_duplicates_of_long_ago():
+    """More of them than a packet can count."""
+    frames = [frame(packet(blocks_of([0] * 30, 1), number)) for number in (1, (1 << 16) - 9, (1 << 16) + 7, 1 << 40, (1 << 62) + 5)]
+    script = play_frames(frames, restarts={0: (1 << 16) + 10, 3: (1 << 62) + 10})
+    assert [t.counts["duplicates"] for t in script.taken] == [30, 19, 14, 30, 5]
+
+
+def test_restart_forgets_session_and_number():
+    two = blocks_of([4, 4], 2)
+    frames = [frame(packet(two, n, session=s)) for n, s in ((1, b"0000000001"), (7, b"0000000002"), (7, b"0000000002"), (5, b"0000000002"), (1, b"0000000001"))]
+    script = play_frames(frames, restarts={1: 7, 2: 7, 3: 1, 4: 1})
+    assert totals(script) == {"packets": 5, "messages": 10, "gaps": 1, "missing": 4}
+
+
+@pytest.mark.parametrize("size", range(21))
+def test_runts(size):
+    good = frame(packet([b"D" * 19], 1))
+    frames = [good, frame(packet([b"D" * 19], 2)[:size], trailer=bytes(30)), (frame(packet([b"D" * 19], 2)[:size]), True), frame(packet([b"D" * 19], 2))]
+    runts = {"runts": 2, "packets": 2, "messages": 2} if size < 20 else {"packets": 4, "messages": 2, "overruns": 2}
+    assert totals(play_frames(frames)) == {**runts, "suspect": 1}
+
+
+@pytest.mark.parametrize("tags", [0, 1])
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+def test_cut_at_every_byte(tags, pause):
+    """What is known of the frame's end when a block is judged decides; then every packet misses what its frame did not bring."""
+    messages = blocks_of([3, 0, 0, 1, 7, 0, 19, 1, 2, 0, 11, 0], "cut")
+    whole = frame(packet(messages, 1), tags=((0x8100, 1),) * tags)
+    cuts = [(f, k % 3 == 0) for k, f in enumerate(cut_everywhere(whole, least=42 + 4 * tags))]
+    good = frame(packet(messages, 1 + len(messages)))
+    script = play_frames([f for cut in cuts for f in (cut, good)], pause=pause, restarts=dict.fromkeys(range(0, 2 * len(cuts), 2), 1))
+    assert [t.counts["gaps"] for t in script.taken[1:-1:2]] == [int(t.expected < 1 + len(messages)) for t in script.taken[:-2:2]]
+    assert totals(script)["runts"] == 20 and totals(script)["overruns"] > 20
+
+
+@pytest.mark.parametrize("last", range(9))
+def test_a_block_that_just_fits_and_one_that_does_not(last):
+    """The last block of each length at each lane: whole, one to four bytes beyond the payload (there in the frame or not), and far beyond."""
+    frames, fit = [], []
+    for shift, beyond, trailer in product(range(4), (0, 1, 2, 3, 4, 0xFF00), (0, 1, 2, 3, 8)):
+        payload = packet([bytes(4 + shift)], 1, count=2) + mold.BLOCK.encode(length=last + beyond) + bytes(last)
+        frames.append(frame(payload, trailer=bytes(trailer)))
+        fit.append(beyond == 0)
+    script = play_frames(frames, restarts=dict.fromkeys(range(len(frames)), 1))
+    assert [(t.counts["messages"], t.counts["overruns"]) for t in script.taken] == [(2, 0) if good else (1, 1) for good in fit]
+
+
+@pytest.mark.parametrize("trailer", range(6))
+def test_more_and_less_promised_than_sent(trailer):
+    frames, counts = [], []
+    for lengths in ((), (0,), (1,), (3, 0), (8,), (9, 0, 0), (10, 1), (11,), (12, 12)):
+        for count in sorted({1, len(lengths), len(lengths) + 1, len(lengths) + 2, mold.MAXIMUM_COUNT}):
+            frames.append(frame(packet(blocks_of(lengths, count), 1, count=count), trailer=b"\0" * trailer))
+            counts.append((min(count, len(lengths)), int(count > len(lengths))))
+    script = play_frames(frames, restarts=dict.fromkeys(range(len(frames)), 1))
+    assert [(t.counts["messages"], t.counts["overruns"]) for t in script.taken] == counts
+
+
+def test_frames_of_others_between():
+    """Their words come until net has judged them, and are none of ours."""
+    frames = []
+    for number in range(1, 20):
+        ours = packet([b"D" * 19], number)
+        frames += [frame(ours), frame(packet([b"D" * 19], number + 1), destination=(1, 1)), frame(ours, protocol=6), frame(ours)[:42 + number]]
+    script = play_frames(frames, pause=0.1)
+    assert totals(script)["messages"] == 19
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_packets(seed):
+    print(f"seed {seed}")
+    rng = random.Random(f"mold {seed}")
+    number, session, frames = rng.choice((1, 5, (1 << 32) - 20)), b"0000000001", []
+    restarts = {0: number}
+    for _ in range(50):
+        lengths = [rng.choice((0, 0, 1, 1, 2, 3, 4, 5, 6, 9, 19, 36, rng.randrange(60))) for _ in range(rng.randrange(12))]
+        if rng.random() < 0.1:
+            session, number = b"%010d" % rng.randrange(10**10), rng.choice((0, 1, 1, 9))
+        first = max(0, number + rng.choice((0, 0, 0, 0, 3, -1, -2, -rng.randrange(1, 12))))
+        count = rng.choice((len(lengths), len(lengths), len(lengths), 0, rng.randrange(15), mold.END_OF_SESSION))
+        payload = bytearray(packet(blocks_of(lengths, rng.random()), first, session=session, count=count))
+        if rng.random() < 0.1:
+            payload[rng.randrange(20, len(payload) + 1):][:1] = rng.randbytes(1)
+        number = max(number, first + count if count < mold.END_OF_SESSION else 0)
+        f = frame(bytes(payload), trailer=rng.randbytes(rng.choice((0, 0, 1, 3, 20))), destination=rng.choice((GROUP, OTHER, OTHER, GROUP, (2, 2))))
+        frames.append((f[:rng.randrange(len(f) + 1)] if rng.random() < 0.2 else f, rng.random() < 0.1))
+    script = play_frames(frames, seed=seed, pause=rng.choice((0, 0, 0.3)), restarts=restarts)
+    assert len(script.taken) > 20 and totals(script).keys() >= {"messages", "duplicates", "overruns", "gaps", "suspect"}
+
+
+def test_every_run_is_every_run():
+    runs = every_run([0, 1, 2], 2)
+    assert set(pairwise(runs)) == set(product(range(3), repeat=2))
