@@ -1,5 +1,8 @@
 """Register bank: one ``Block`` of the register table behind a one-word port."""
-from amaranth import Cat, Module, Signal
+from functools import reduce
+from operator import or_
+
+from amaranth import C, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -20,15 +23,15 @@ Words = wiring.Signature({
 class Bank(wiring.Component):
     """Registers of ``block`` (``tickgate.spec.registers.Block``) on ``fields`` (see ``csr.fields``).
 
-    A read answers ``LATENCY`` cycles after it was asked, with the events up to the cycle before; a write shows on ``fields`` after
+    A read answers ``LATENCY`` cycles after it was asked, with the events up to and with the cycle of the read; a write shows on ``fields`` after
     ``WRITE_LATENCY`` cycles. One access a cycle; they take effect in order. Words that no register owns read as 0 and ignore writes.
 
     Registers of two words: reading the low word keeps the high one, and reading the high word gives what was kept, for the register of the block
     whose low word was read last. Writing the low word keeps it, writing the high word takes both. Counters wrap after 2^width events.
     """
 
-    LATENCY = 2
-    WRITE_LATENCY = 2
+    LATENCY = 3
+    WRITE_LATENCY = 3
 
     def __init__(self, block):
         if block.base % block.size or block.size % 4 or block.size & block.size - 1:
@@ -39,37 +42,39 @@ class Bank(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         index = Signal((self.block.size // 4 - 1).bit_length())
-        write = Signal()
-        read = Signal()
+        access = {"read": Signal(name="read"), "write": Signal(name="write")}
         data = Signal(32, reset_less=True)
-        kept = Signal(32, reset_less=True)  # high word of the register whose low word was read last
+        value = Signal(32, reset_less=True)  # beside the selects of a write
+        kept = Signal(32, reset_less=True)   # high word of the register whose low word was read last
         here = self.words.word[len(index):] == self.block.base // self.block.size
-
         m.d.sync += [  # stage 1: take the access
             index.eq(self.words.word[:len(index)]), data.eq(self.words.data),
-            write.eq(self.words.write & here), read.eq(self.words.read & here),
+            *(signal.eq(getattr(self.words, kind) & here) for kind, signal in access.items()),
         ]
-        shown, taken = {}, {}  # by word, what happens in stage 2
-        for address, register in self.block.offsets():
-            word, port = (address - self.block.base) // 4, getattr(self.fields, register.name)
-            if register.access in ("rw", "wo"):
-                self._take(m, register, port, data, word, taken)
-            if register.access != "wo":
-                value = self._counter(m, register, port) if register.access == "count" else port
-                shown[word] = [self.words.value.eq(value[:32])]
-                if register.words == 2:
-                    shown[word].append(kept.eq(value[32:]))
-                    shown[word + 1] = [self.words.value.eq(kept)]
-            if register.access == "wo":
-                m.d.sync += getattr(self.fields, f"{register.name}_strobe").eq(0)
+        m.d.sync += value.eq(data)  # stage 2: select one word, see `select`
 
-        m.d.sync += self.words.value.eq(0)
-        for access, actions in ((read, shown), (write, taken)):  # stage 2: answer or take
-            with m.If(access):
-                with m.Switch(index):
-                    for word, action in actions.items():
-                        with m.Case(word):
-                            m.d.sync += action
+        shown, high, keep = [], [], []
+        for address, register in self.block.offsets():  # stage 3: answer or take
+            word, port = (address - self.block.base) // 4, getattr(self.fields, register.name)
+
+            def select(kind, k, word=word, register=register):
+                selected = Signal(name=f"{register.name}_{kind}_{k}")
+                m.d.sync += selected.eq(access[kind] & (index == word + k))
+                return selected
+
+            if register.access in ("rw", "wo"):
+                self._take(m, register, port, value, select)
+            if register.access != "wo":
+                source = self._counter(m, register, port) if register.access == "count" else port
+                low = select("read", 0)
+                shown.append(Mux(low, source[:32], 0))
+                if register.words == 2:
+                    shown.append(Mux(select("read", 1), kept, 0))
+                    high.append(Mux(low, source[32:], 0))
+                    keep.append(low)
+        m.d.sync += self.words.value.eq(reduce(or_, shown, C(0)))
+        with m.If(Cat(keep).any()):
+            m.d.sync += kept.eq(reduce(or_, high, C(0)))
         return m
 
     def _counter(self, m, register, port):
@@ -78,13 +83,15 @@ class Bank(wiring.Component):
         m.d.sync += [event.eq(port), count.eq(count + event)]
         return count
 
-    def _take(self, m, register, port, data, word, taken):
+    def _take(self, m, register, port, value, select):
         """A write of ``register``: at once or, for two words, with the high one."""
-        value = data
         if register.words == 2:
             low = Signal(32, init=register.reset & 0xFFFFFFFF, name=f"{register.name}_low")
-            taken[word] = [low.eq(data)]
-            value = Cat(low, data)
-        taken[word + register.words - 1] = [port.eq(value[:register.width])]
+            with m.If(select("write", 0)):
+                m.d.sync += low.eq(value)
+            value = Cat(low, value)
+        taken = select("write", register.words - 1)
+        with m.If(taken):
+            m.d.sync += port.eq(value[:register.width])
         if register.access == "wo":
-            taken[word + register.words - 1].append(getattr(self.fields, f"{register.name}_strobe").eq(1))
+            m.d.sync += getattr(self.fields, f"{register.name}_strobe").eq(taken)

@@ -123,6 +123,8 @@ class Card:
         self.mold.start = first
         self.mold.restart = 1
         self.control.enable = 1
+        if not self.control.enable:  # a write is answered before it is in force; a read that follows is not
+            raise CardError(f"card {self.device.name}: does not take frames although it was told to")
 
     def stop(self):
         """Take no more frames: each one is dropped and counted."""

@@ -43,24 +43,24 @@ def new_book(preset):
 
 
 class Passing:
-    """A message that passes in a frame: ``code``, its ``layout`` and ``fields``, its ``slot``; and when the parser tells what.
+    """A message (bytes) that passes in a ``frame`` (``wire.Sent``): ``code``, ``layout``, ``fields`` and ``slot``; and when the parser tells what.
 
-    ``frame``: ``wire.Sent``; ``first``: offset of the message's first byte in it; ``is_cut``: the frame ends inside.
+    ``first``: offset of its first byte in the frame; ``is_cut``: the frame ends inside.
     """
 
     def __init__(self, message, slot, frame, first, is_cut=False):
         self.code, self.layout = message[:1], itch50.BY_CODE[message[:1]]
-        self.fields = self.layout.decode(message)
-        self.slot, self.is_cut = slot, is_cut
-        self._frame, self._first = frame, first
+        self.message, self.fields = message, self.layout.decode(message)
+        self.slot, self.frame, self.is_cut = slot, frame, is_cut
+        self._first = first
 
     def has(self, end):
         """Whether the frame brings all bytes before message offset ``end``."""
-        return self._first + end <= len(self._frame.frame)
+        return self._first + end <= len(self.frame.frame)
 
     def word(self, end):
         """Cycle of the word with the last byte before message offset ``end``."""
-        return self._frame.cycle_of(self._first + end - 1)
+        return self.frame.cycle_of(self._first + end - 1)
 
     def told(self, end):
         """Cycle in which the parser tells what it knows then."""
@@ -69,7 +69,7 @@ class Passing:
     @property
     def abandoned(self):
         """Cycle in which the parser tells that the frame was over too early."""
-        return self._frame.last + ItchParser.LATENCY
+        return self.frame.last + ItchParser.LATENCY
 
 
 def passing(messages, slots, rng, *, pause=0.0, cuts=0.0, start=4):

@@ -49,7 +49,7 @@ class ItchScript(Script):
         self._sizes = index_bits, reference_bits, tables
         self.twin, self.locates = Feed({}), LocateModel()
         net, self._mold = Net(filters), MoldUDP64(mold.FIRST_SEQUENCE, LANES)
-        self._held = [(0, {"messages.payload.ok": 0})]   # (cycle from which they hold, fields), in order
+        self._held = [(0, {"messages.payload.ok": 0, "messages.payload.at": 0})]   # (cycle from which they hold, fields), in order
         self.taken, self.numbers = [], 0
         starts = [0]
         for k, s in enumerate(sent):
@@ -102,13 +102,13 @@ class ItchScript(Script):
             for word in range(at // LANES + 1, min(end + 1, at // LANES + BLOCK_WORDS, len(sent.cycles))):
                 place[sent.cycles[word]] = 1 << word - at // LANES, at % LANES
             self._held.append((judged + 2, {"messages.payload.ok": int(is_new), "messages.payload.number": number & 0xFFFFFFFF}))
-        for k, (cycle, word) in enumerate(words):
-            if not k:
-                continue
+        for (before, _), (cycle, word) in pairwise(words):
             at, lane = place.get(cycle, (0, self.rng.randrange(LANES)))
+            self._held.append((before + 1, {"messages.payload.at": at, "messages.payload.lane": lane}))   # of the next word, between words too
             there = (1 << word["count"]) - 1 if word["last"] else (1 << LANES) - 1
             self.drive(cycle, {"messages.valid": 1, **{f"messages.payload.{name}": value for name, value in (
-                ("data", word["data"]), ("last", word["last"]), ("there", there), ("at", at), ("lane", lane))}})
+                ("data", word["data"]), ("last", word["last"]), ("there", there))}})
+        self._held.append((sent.last + 1, {"messages.payload.at": 0}))
 
     # ---- out
 

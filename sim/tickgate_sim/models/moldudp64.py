@@ -168,8 +168,9 @@ class MoldScript(Script):
         """Where its words stand in the block, and from judging on that it is handed on."""
         where = {"messages.payload.lane": b.at % LANES}
         last = min(b.end - 1, len(sent.frame) - 1) // LANES
-        for k in range(1, min(BLOCK_WORDS, last - b.word + 1)):
-            self.expect(sent.cycles[b.word + k], {"messages.payload.at": 1 << k, **where})
+        for k in range(1, min(BLOCK_WORDS, last - b.word + 1)):   # between words it is that of the next one
+            for cycle in range(sent.cycles[b.word + k - 1] + 1, sent.cycles[b.word + k] + 1):
+                self.expect(cycle, {"messages.payload.at": 1 << k, **where})
         for cycle in range(b.header, sent.cycles[last] + 1):      # between words too
             self.expect(cycle, {"messages.payload.ok": 1, "messages.payload.number": b.number & 0xFFFFFFFF})
 

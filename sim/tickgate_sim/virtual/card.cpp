@@ -73,7 +73,7 @@ struct Card {
   // One cycle with the inputs as they are. `outputs` looks at the settled outputs before the edge.
   template <class Outputs> void step(Outputs outputs) {
     core->time_ns = uint64_t(cycle) * NS_NUMERATOR / NS_DENOMINATOR;
-    core->writes__ready = true || (random.next() & 0xFFFF) >= stall;
+    core->writes__ready = !stall || (random.next() & 0xFFFF) >= stall;
     core->clk = 0;
     core->eval();
     dump(0);
@@ -144,7 +144,7 @@ struct Card {
   void idle_until(int64_t earliest) {
     while (gap || cycle < earliest) {
       if (!gap && cycle - active > quiet && earliest > cycle) {
-        cycle = earliest, deficit = 0;
+        cycle = earliest;
         return;
       }
       idle_step();

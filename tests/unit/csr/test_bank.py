@@ -127,7 +127,7 @@ def test_counters_lose_nothing_and_wrap():
             ctx.set(f.events, step)
             ctx.set(f.few, one)
             if k % 50 == 30:
-                before = total  # events before the cycle of the read
+                before = total + step  # events up to the cycle of the read
                 ctx.set(bank.words.word, AT["events"] // 4)
                 ctx.set(bank.words.read, 1)
             if k % 50 == 30 + bank.LATENCY:
@@ -164,7 +164,7 @@ def test_one_access_a_cycle():
     async def body(ctx, bank, f):
         ctx.set(f.state, 0x123)
         got = []
-        for address in (AT["limit"], AT["state"], AT["start"], AT["start"] + 4, None, None):
+        for address in (AT["limit"], AT["state"], AT["start"], AT["start"] + 4, *[None] * bank.LATENCY):
             ctx.set(bank.words.read, address is not None)
             ctx.set(bank.words.word, (address or 0) // 4)
             _, _, value = await ctx.tick().sample(bank.words.value)

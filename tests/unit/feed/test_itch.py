@@ -199,7 +199,7 @@ def test_references_of_any_width(reference_bits, index_bits, tables, symbols):
         packets.add(messages, packets.rng.randrange(LANES))
     script = play_frames(packets.frames, preset=preset, loads={0: [(slot, LOCATE, 1)]})
     wide = len(expected(script, "keys.payload.wide"))
-    assert (wide > 20) == (reference_bits < 63)
+    assert (wide > 20) == (reference_bits < 64)
 
 
 @pytest.mark.parametrize("profile", ["mixed", "faults", "storm", "collide"])
