@@ -32,7 +32,7 @@ def _run(preset, profile, seed, messages, *, faults=0.0, stall=0.0, spacing="min
 @pytest.mark.parametrize(("faults", "stall"), [(0.0, 0.0), (0.3, 0.4)])
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_profile(profile, faults, stall):
-    pair, rows, log = _run("small", profile, 1 + list(PROFILES).index(profile), 2500, faults=faults, stall=stall)
+    pair, rows, log = _run("small", profile, 1 + list(PROFILES).index(profile), 5000, faults=faults, stall=stall)
     assert pair.golden.counters["book"]["updates"] > 500
     assert bool(log) == bool(faults) and bool((rows["kind"] == records.GAP).any()) >= (profile != "faults" and bool(faults))
 

@@ -13,10 +13,10 @@ from tickgate.twin import Golden
 from .check import Check, Expected, final
 from .chunks import BYTES_A_RECORD, chunks
 from .errors import InputError
+from .summary import LOST
 
 RING_LOG2 = 16       # records in the event ring
 SETTLE = 2048        # cycles after the last frame: the longest way through the core, with much to spare
-_DROPS = ("dropped_full", "dropped_busy", "dropped_off")   # of block ring
 
 
 class Pair:
@@ -130,4 +130,4 @@ class Pair:
         return np.concatenate(taken) if taken else np.empty(0, records.COMMON.dtype)
 
     def _dropped(self):
-        return sum(getattr(self.card.ring, name) for name in _DROPS)
+        return sum(getattr(self.card.ring, name) for name in LOST["ring"])

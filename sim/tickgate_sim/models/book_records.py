@@ -129,10 +129,10 @@ class RecordScript(Script):
             if p.is_cut:
                 continue
             if p.frame is not frame:
-                if frame is not None and rng.random() < 0.2:
+                if frame is not None and rng.random() < 0.06:
                     self._gap(frame.last + 5, "F")                     # as net and moldudp64 do it, after the frame's last record
                 frame = p.frame
-                if rng.random() < 0.3:
+                if rng.random() < 0.06:
                     self._gap(p.word(0) + 2, "G")                      # before its first record
             self._message(p)
         end = frame.last + 40

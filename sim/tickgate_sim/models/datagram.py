@@ -1,5 +1,4 @@
 """What net.datagram does with frames, cycle by cycle. Which are dropped and why is the twin's word."""
-from tickgate.spec import ethernet as eth
 from tickgate.spec.registers import NET
 from tickgate.twin.net import Net
 
@@ -73,15 +72,3 @@ class DatagramScript(Script):
                 since = 0 if fields.read(word, "datagrams.payload.first") else since + 1
                 if since >= GOOD_FROM and fields.read(word, "datagrams.payload.good"):
                     assert "datagrams.payload.good" in self.expected.get(cycle, {}), f"cycle {cycle}: a word of a dropped frame is good"
-
-
-def cut_everywhere(frame, least=0):
-    """The frame cut at every byte from ``least`` on, and whole."""
-    return [frame[:size] for size in range(least, len(frame) + 1)]
-
-
-def random_udp(rng, destination, **more):
-    """Keywords of ``udp_frame`` for a right frame of a random shape."""
-    return {"tags": tuple((rng.choice(eth.ETHERTYPE_VLAN), rng.getrandbits(16)) for _ in range(rng.randrange(3))),
-            "options": rng.randbytes(4 * rng.choice((0, 0, 1, 2, 10, rng.randrange(11)))), "slack": rng.choice((0, 0, rng.randrange(8))),
-            "trailer": rng.randbytes(rng.choice((0, 0, 1, 2, 3, 4, 19))), "destination": destination, **more}

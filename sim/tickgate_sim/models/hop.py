@@ -59,7 +59,10 @@ class Isolated(wiring.Component):
         self.hop = hop
         shapes = {In: {}, Out: {}}
         for name, member in hop.signature.members.items():
-            shapes[member.flow][name] = member.shape if member.is_port else data.StructLayout({"valid": 1, "payload": member.signature.members["payload"].shape})
+            if member.is_port:
+                shapes[member.flow][name] = member.shape
+            else:
+                shapes[member.flow][name] = data.StructLayout({"valid": 1, "payload": member.signature.members["payload"].shape})
         super().__init__({"i": In(data.StructLayout(shapes[In])), "o": Out(data.StructLayout(shapes[Out]))})
         self.inputs, self.outputs = Fields(self.i.shape()), Fields(self.o.shape())
 

@@ -18,6 +18,7 @@ COUNTERS = tuple(r.name for r in FEED.registers if r.access == "count")
 LATENCY = 1               # cycles from the word with the last needed byte
 HOLD = 5                  # cycles for which the fields of an update stay, but for what it does
 _LOAD_AT = 4              # cycles after a frame's first word until symbols may be loaded before it: the frame before is through
+_SHOWN = 40               # types whose count is looked up in the end
 _SHORT = ord(records.GAPS["message"][0])
 _OPS = {**dict.fromkeys(b"AF", Op.ADD), **dict.fromkeys(b"ECX", Op.TAKE), ord("D"): Op.DELETE, ord("U"): Op.REPLACE}
 
@@ -38,16 +39,18 @@ class LocateModel:
 
 
 class ItchScript(Script):
-    """Messages, made from frames, into an ``ItchParser``. ``loads``: by index of the frame before which they are done, lists of (slot, locate, tracked)."""
+    """Messages, made from frames, into an ``ItchParser``. ``loads``: by index of the frame before which they are done, lists of (slot, locate, tracked).
+    ``type_count``: by type, what a parser that was used before has counted; its memory knows no reset."""
 
     resting = {"messages.valid": 0, "headers.valid": 0, "load": 0}
     quiet = ("keys.valid", "updates.valid", "contexts.valid", "abandoned")
 
-    def __init__(self, seed, sent, filters, *, loads, index_bits, reference_bits, tables):
+    def __init__(self, seed, sent, filters, *, loads, index_bits, reference_bits, tables, type_count=(0,) * 256):
         end = sent[-1].last + 12
-        super().__init__(seed, end + 256 + 1)
+        super().__init__(seed, end + _SHOWN + 1)
         self._sizes = index_bits, reference_bits, tables
         self.twin, self.locates = Feed({}), LocateModel()
+        self.twin.type_count = list(type_count)
         net, self._mold = Net(filters), MoldUDP64(mold.FIRST_SEQUENCE, LANES)
         self._held = [(0, {"messages.payload.ok": 0, "messages.payload.at": 0})]   # (cycle from which they hold, fields), in order
         self.taken, self.numbers = [], 0
@@ -71,9 +74,11 @@ class ItchScript(Script):
             t.counts.update({name: self.twin.counters[name] - before[name] for name in COUNTERS})
         for t, (a, b) in zip(self.taken, pairwise([*starts, end])):
             self.expect_counts(a, b, t.counts)
-        for code in range(256):
-            self.drive(end + code, {"type_select": code})
-            self.expect(end + code + 1, {"type_count": self.twin.type_count[code]})
+        come = [code for code, n in enumerate(self.twin.type_count) if n]
+        for k in range(_SHOWN):                          # those that came, and others
+            code = come[k] if k < len(come) else self.rng.randrange(256)
+            self.drive(end + k, {"type_select": code})
+            self.expect(end + k + 1, {"type_count": self.twin.type_count[code]})
         held, changes = {}, sorted(self._held, key=lambda change: change[0])
         for cycle in range(self.cycles):
             while changes and changes[0][0] <= cycle:

@@ -142,13 +142,9 @@ struct Card {
   }
 
   void idle_until(int64_t earliest) {
-    while (gap || cycle < earliest) {
-      if (!gap && cycle - active > quiet && earliest > cycle) {
-        cycle = earliest;
-        return;
-      }
-      idle_step();
-    }
+    while (gap || cycle < earliest)
+      if (!gap && cycle - active > quiet) cycle = earliest;
+      else idle_step();
   }
 
   int write(uint32_t address, uint32_t value) {

@@ -9,6 +9,7 @@ from tickgate.app.chunks import BYTES_A_RECORD, chunks
 from tickgate.app.errors import InputError
 from tickgate.app.latency import Latency
 from tickgate.app.progress import LINE_EVERY, Lines
+from tickgate.app.replay import captured
 from tickgate.app.tally import Tally
 from tickgate.capture import FrameBatch, open_capture, scan
 from tickgate.report.series import Rate, Series, Thinned
@@ -144,6 +145,13 @@ def test_series_takes_each_execution_once():
     series.add(rows, np.arange(len(rows)) * 10)
     assert series.trades[0].array().tolist() == [(10, 500, 7), (30, 501, 8), (60, 504, 3)]
     assert series.tops[0].array().tolist() == [(t, 500, -1, records.BID) for t in (0, 10, 20)] and series.rate.counts.sum() == 7
+
+
+def test_each_record_gets_the_capture_time_of_its_frame():
+    batches = [(np.array([10, 20]), np.array([100, 200])), (np.array([30]), np.array([300]))]
+    rows = np.zeros(6, records.COMMON.dtype)
+    rows["t_wire_ns"] = clocks.ns_of_cycle(np.array([100, 150, 199, 200, 299, 300]))
+    assert captured(rows, batches).tolist() == [10, 10, 10, 20, 20, 30]
 
 
 def test_progress_lines(capsys):

@@ -5,22 +5,17 @@ import pytest
 
 from tickgate.spec import ethernet as eth
 from tickgate_hdl.net.datagram import DatagramReceiver
-from tickgate_sim.models.datagram import DatagramScript, cut_everywhere, random_udp
+from tickgate_sim.models.datagram import DatagramScript
 from tickgate_sim.models.hop import play
-from tickgate_sim.models.wire import on_wire, packet
-from tickgate_sim.streams import udp_frame
+from tickgate_sim.models.vectors import FILTERS, WRONG, cut_everywhere, frame, random_frames
+from tickgate_sim.models.wire import on_wire
 
 C_TAG, S_TAG = (0x8100, 0xABCD), (0x88A8, 0x0800)     # an S-tag that looks like IPv4's ethertype
-GROUP = (0xE9360C65, 26477)
-FILTERS = (None, GROUP, (0x0A000001, 1), (0xEFFFFFFF, 0xFFFF))
-PAYLOAD = packet([b"S" * 12, b"D" * 19])
+USUAL = len(frame()) - 14 - 20                        # UDP length
+FOUR_FILTERS = (*FILTERS, (0xEFFFFFFF, 0xFFFF))
 
 
-def frame(payload=PAYLOAD, destination=GROUP, **shape):
-    return udp_frame(payload, destination, **shape)
-
-
-def play_frames(frames, *, seed=0, filters=FILTERS, enable=lambda cycle: 1, **pace):
+def play_frames(frames, *, seed=0, filters=FOUR_FILTERS, enable=lambda cycle: 1, **pace):
     """Play frames, or pairs of frame and bad FCS; returns what became of each."""
     frames = [f if isinstance(f, tuple) else (f, False) for f in frames]
     script = DatagramScript(seed, on_wire(frames, random.Random(seed), **pace), filters, enable=enable)
@@ -37,20 +32,6 @@ def test_tags_and_options_are_looked_through(pause):
     assert causes == ["datagrams"] * len(shapes)
 
 
-WRONG = {
-    "not_ipv4": [{"ethertype": 0x0806}, {"ethertype": 0x86DD}, {"ethertype": 0x0801}, {"ethertype": 0x0008}, {"tags": (C_TAG, S_TAG, C_TAG)},
-                 {"tags": (C_TAG, C_TAG), "ethertype": 0x8100}],
-    "bad_header": [{"version": 5}, {"version": 0}, *({"words": words} for words in range(5)), *({"checksum_error": 1 << bit} for bit in range(16)),
-                   {"options": bytes(40), "checksum_error": 256}, {"checksum_error": 1, "flags_fragment": 1, "protocol": 6}],
-    "fragment": [{"flags_fragment": 0x2000}, *({"flags_fragment": 1 << bit} for bit in range(13)), {"flags_fragment": 0x2000, "protocol": 6}],
-    "not_udp": [{"protocol": 6}, {"protocol": 1}, *({"protocol": 17 ^ 1 << bit} for bit in range(8)), {"protocol": 6, "udp_length": 0}],
-    "bad_length": [*({"udp_length": size} for size in range(8)), {"udp_length": len(PAYLOAD) + 9}, {"udp_length": 0xFFFF},
-                   {"udp_length": len(PAYLOAD) + 9 + 5, "slack": 5}, {"udp_length": 0, "destination": (1, 1)}],
-    "filtered": [{"destination": (GROUP[0] ^ 1 << bit, GROUP[1])} for bit in range(32)]
-    + [{"destination": (GROUP[0], GROUP[1] ^ 1 << bit)} for bit in range(16)] + [{"destination": (FILTERS[2][0], GROUP[1])}],
-}
-
-
 @pytest.mark.parametrize("cause", WRONG)
 def test_each_cause_counts_once_and_the_first_decides(cause):
     """Every wrong frame right after a good one, whose verdict must not leak into it, and the other way round."""
@@ -60,7 +41,7 @@ def test_each_cause_counts_once_and_the_first_decides(cause):
 
 def test_right_lengths_and_flags():
     shapes = [{"flags_fragment": 0x4000}, {"flags_fragment": 0x8000}, {"flags_fragment": 0xC000}, {"slack": 13}, {"udp_length": 8},
-              {"udp_length": len(PAYLOAD) + 8 - 3}, {"udp_length": len(PAYLOAD) + 8 + 5, "slack": 5}, {"payload": b""}, {"payload": bytes(1472)}]
+              {"udp_length": USUAL - 3}, {"udp_length": USUAL + 5, "slack": 5}, {"payload": b""}, {"payload": bytes(1472)}]
     assert play_frames([frame(**shape) for shape in shapes], idle=(0, 3)) == ["datagrams"] * len(shapes)
 
 
@@ -125,14 +106,7 @@ def test_enable_is_taken_with_the_first_word():
 def test_random_frames(seed):
     print(f"seed {seed}")
     rng = random.Random(f"net {seed}")
-    frames, wrongs = [], [wrong for many in WRONG.values() for wrong in many]
-    for _ in range(60):
-        shape = random_udp(rng, rng.choice(FILTERS[1:]))
-        if rng.random() < 0.4:
-            shape.update(rng.choice(wrongs))
-        f = udp_frame(rng.randbytes(rng.randrange(50)), **shape)
-        frames.append((f[:rng.randrange(len(f) + 1)] if rng.random() < 0.2 else f, rng.random() < 0.1))
-    causes = play_frames(frames, seed=seed, pause=rng.choice((0, 0.2, 0.5)), idle=(0, 4))
+    causes = play_frames(random_frames(rng, 60), seed=seed, pause=rng.choice((0, 0.2, 0.5)), idle=(0, 4))
     assert causes.count("datagrams") > 10 and len(set(causes)) > 5
 
 

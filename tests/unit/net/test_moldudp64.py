@@ -6,18 +6,10 @@ import pytest
 
 from tickgate.spec import moldudp64 as mold
 from tickgate_hdl.net.moldudp64 import MoldUdp64
-from tickgate_sim.models.datagram import cut_everywhere
 from tickgate_sim.models.hop import play
 from tickgate_sim.models.moldudp64 import COUNTERS, MoldScript
+from tickgate_sim.models.vectors import FILTERS, blocks_of, cut_everywhere, every_run, fits_and_not, frame, random_packets
 from tickgate_sim.models.wire import on_wire, packet
-from tickgate_sim.streams import udp_frame
-
-GROUP, OTHER = (0xE9360C65, 26477), (0x0A000001, 1)
-FILTERS = (None, GROUP, OTHER)
-
-
-def frame(payload, **shape):
-    return udp_frame(payload, shape.pop("destination", GROUP), **shape)
 
 
 def play_frames(frames, *, seed=0, pause=0.0, restarts=None):
@@ -35,28 +27,10 @@ def totals(script):
     return {name: n for name, n in sums.items() if n}
 
 
-def blocks_of(lengths, seed):
-    """Messages of the given lengths, of random bytes that look like lengths as often as not."""
-    rng = random.Random(f"blocks {seed}")
-    return [bytes(rng.choice((0, 0, 0, 1, 2, rng.randrange(256))) for _ in range(n)) for n in lengths]
-
-
-def every_run(letters, size):
-    """A sequence in which every run of ``size`` of the letters occurs (de Bruijn, greedy)."""
-    out, seen = [letters[0]] * (size - 1), set()
-    while True:
-        tail = tuple(out[len(out) - size + 1:])
-        fresh = next((n for n in reversed(letters) if (*tail, n) not in seen), None)
-        if fresh is None:
-            return out
-        seen.add((*tail, fresh))
-        out.append(fresh)
-
-
 @pytest.mark.parametrize("letters, size", [(range(13), 2), (range(7), 3), ((0, 1, 2, 5), 4)], ids=["pairs", "triples", "quadruples"])
 @pytest.mark.parametrize("shift", range(4))
 def test_blocks_of_all_lengths_in_all_orders_at_all_alignments(letters, size, shift):
-    lengths = every_run(list(letters), size)
+    lengths = every_run(letters, size)
     assert len(lengths) == len(letters)**size + size - 1
     script = play_frames([frame(packet(blocks_of([8 + shift, *lengths], shift)), trailer=bytes(shift))], seed=shift, pause=0.2 * (shift % 2))
     assert totals(script) == {"packets": 1, "messages": len(lengths) + 1}
@@ -94,8 +68,9 @@ def test_headers():
     frames = []
     for (messages, number, *rest), _ in steps:
         session, count = (*rest, *(b"0000000001", None)[len(rest):])
-        # blocks after a heartbeat or an end are not read
-        frames.append(frame(packet(messages or [b"D" * 19], number, session=session, count=count if messages or count else 0), destination=FILTERS[1 + number % 2]))
+        count = count if messages or count else mold.HEARTBEAT
+        payload = packet(messages or [b"D" * 19], number, session=session, count=count)     # blocks after a heartbeat or an end are not read
+        frames.append(frame(payload, FILTERS[1 + number % 2]))
     script = play_frames(frames)
     for t, (step, moved) in zip(script.taken, steps):
         wanted = {name: moved.get(name, 0) for name in ("gaps", "missing", "sessions", "heartbeats", "ends")}
@@ -163,11 +138,7 @@ def test_cut_at_every_byte(tags, pause):
 @pytest.mark.parametrize("last", range(9))
 def test_a_block_that_just_fits_and_one_that_does_not(last):
     """The last block of each length at each lane: whole, one to four bytes beyond the payload (there in the frame or not), and far beyond."""
-    frames, fit = [], []
-    for shift, beyond, trailer in product(range(4), (0, 1, 2, 3, 4, 0xFF00), (0, 1, 2, 3, 8)):
-        payload = packet([bytes(4 + shift)], 1, count=2) + mold.BLOCK.encode(length=last + beyond) + bytes(last)
-        frames.append(frame(payload, trailer=bytes(trailer)))
-        fit.append(beyond == 0)
+    frames, fit = zip(*fits_and_not(last))
     script = play_frames(frames, restarts=dict.fromkeys(range(len(frames)), 1))
     assert [(t.counts["messages"], t.counts["overruns"]) for t in script.taken] == [(2, 0) if good else (1, 1) for good in fit]
 
@@ -197,21 +168,8 @@ def test_frames_of_others_between():
 def test_random_packets(seed):
     print(f"seed {seed}")
     rng = random.Random(f"mold {seed}")
-    number, session, frames = rng.choice((1, 5, (1 << 32) - 20)), b"0000000001", []
-    restarts = {0: number}
-    for _ in range(50):
-        lengths = [rng.choice((0, 0, 1, 1, 2, 3, 4, 5, 6, 9, 19, 36, rng.randrange(60))) for _ in range(rng.randrange(12))]
-        if rng.random() < 0.1:
-            session, number = b"%010d" % rng.randrange(10**10), rng.choice((0, 1, 1, 9))
-        first = max(0, number + rng.choice((0, 0, 0, 0, 3, -1, -2, -rng.randrange(1, 12))))
-        count = rng.choice((len(lengths), len(lengths), len(lengths), 0, rng.randrange(15), mold.END_OF_SESSION))
-        payload = bytearray(packet(blocks_of(lengths, rng.random()), first, session=session, count=count))
-        if rng.random() < 0.1:
-            payload[rng.randrange(20, len(payload) + 1):][:1] = rng.randbytes(1)
-        number = max(number, first + count if count < mold.END_OF_SESSION else 0)
-        f = frame(bytes(payload), trailer=rng.randbytes(rng.choice((0, 0, 1, 3, 20))), destination=rng.choice((GROUP, OTHER, OTHER, GROUP, (2, 2))))
-        frames.append((f[:rng.randrange(len(f) + 1)] if rng.random() < 0.2 else f, rng.random() < 0.1))
-    script = play_frames(frames, seed=seed, pause=rng.choice((0, 0, 0.3)), restarts=restarts)
+    number = rng.choice((1, 5, (1 << 32) - 20))
+    script = play_frames(random_packets(rng, 50, number), seed=seed, pause=rng.choice((0, 0, 0.3)), restarts={0: number})
     assert len(script.taken) > 20 and totals(script).keys() >= {"messages", "duplicates", "overruns", "gaps", "suspect"}
 
 
