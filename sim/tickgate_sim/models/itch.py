@@ -1,4 +1,5 @@
 """What feed.itch makes of messages, cycle by cycle. Which messages count as what is the twin's word; what is in them is that of ``tickgate.spec.itch50``."""
+from collections import Counter
 from itertools import pairwise
 
 from tickgate.spec import hashing, itch50, records
@@ -121,6 +122,7 @@ class ItchScript(Script):
         frame, was_short = t.sent.frame, False
         new = [b for b in t.blocks if b.is_new]
         self.numbers += len(new)
+        told_in = Counter(b.header for b in new)         # blocks by the cycle of their header: one or two
         for b in new:
             kind, body = ("inner" if b.is_inner else "outer"), b.at + mold.BLOCK.size
             told = {"headers.valid": 1, f"headers.payload.{kind}": 1, f"headers.payload.{kind}_length": b.length,
@@ -128,8 +130,7 @@ class ItchScript(Script):
                     "headers.payload.first": int(b.header == new[0].header), "headers.payload.time": self.time_ns(t.header)}
             if b.length:
                 told[f"headers.payload.{kind}_type"] = frame[body]
-            pair = [x.is_inner for x in new if x.header == b.header]
-            if len(pair) == 1:
+            if told_in[b.header] == 1:
                 told["headers.payload.outer" if b.is_inner else "headers.payload.inner"] = 0
             self.drive(b.header, told)
             event = self.twin.event(frame, body, b.length)

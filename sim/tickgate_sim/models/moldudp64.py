@@ -1,5 +1,5 @@
 """What net.moldudp64 makes of datagrams, cycle by cycle. Which blocks are messages, and every number, is the twin's word."""
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from tickgate.spec import moldudp64 as mold
@@ -145,10 +145,11 @@ class MoldScript(Script):
                 "gaps.valid": 1, "gaps.payload.reason": gap.reason[0], "gaps.payload.source": t.datagram.source, "gaps.payload.first": gap.first,
                 "gaps.payload.count": gap.count, "gaps.payload.time": self.time_ns(wire)})
         new = [b for b in t.blocks if b.is_new]
+        pairs = {cycle: list(pair) for cycle, pair in groupby(new, key=lambda b: b.header)}
         for b in new:
             kind = "inner" if b.is_inner else "outer"
             other = "outer" if b.is_inner else "inner"
-            pair = [x for x in new if x.header == b.header]
+            pair = pairs[b.header]
             told = {"headers.valid": 1, f"headers.payload.{kind}": 1, f"headers.payload.{kind}_length": b.length,
                     "headers.payload.inner_number" if b.is_inner else "headers.payload.number": b.number,
                     "headers.payload.first": int(new[0] in pair), "headers.payload.time": self.time_ns(t.header), "expected": pair[-1].number + 1 & _U64}

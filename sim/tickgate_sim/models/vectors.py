@@ -66,11 +66,11 @@ def frame(payload=_PAYLOAD, destination=GROUP, **shape):
 
 def random_frames(rng, count):
     """Frames of all kinds (pairs with bad FCS): right, wrong in a random way, cut."""
-    wrongs, out = [wrong for many in WRONG.values() for wrong in many], []
+    out = []
     for _ in range(count):
         shape = random_udp(rng, rng.choice((GROUP, OTHER)))
         if rng.random() < 0.4:
-            shape.update(rng.choice(wrongs))
+            shape.update(rng.choice(WRONG[rng.choice(list(WRONG))]))
         f = udp_frame(rng.randbytes(rng.randrange(50)), **shape)
         out.append((f[:rng.randrange(len(f) + 1)] if rng.random() < 0.2 else f, rng.random() < 0.1))
     return out

@@ -34,21 +34,21 @@ async def blocks_in_all_orders_at_all_alignments(dut):
 async def ends_of_payload_and_frame(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     sent_frames = [(f, False) for last in range(9) for f, _ in fits_and_not(last)]
-    for _ in range(6):
+    for _ in range(4):
         payload = packet(blocks_of([rng.choice((0, 0, 1, 1, 2, 3, 6, 7, 8, 13)) for _ in range(12)], rng.random()))
         sent_frames += [(f, rng.random() < 0.2) for f in cut_everywhere(frame(payload), least=42)]
     counts = await play(dut, sent_frames, rng, restarts=dict.fromkeys(range(len(sent_frames)), mold.FIRST_SEQUENCE))
-    assert min(counts[name] for name in ("messages", "runts", "overruns", "suspect")) > 100
+    assert min(counts[name] for name in ("messages", "runts", "overruns", "suspect")) > 60
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def random_streams(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     for pause in (0, 0.1, 0.5):
-        await play(dut, random_packets(rng, 200), rng, pause=pause)
+        await play(dut, random_packets(rng, 150), rng, pause=pause)
     preset, seed = PRESETS["small"], rng.random()
     for profile in PROFILES:
-        messages = Maker(seed, preset=preset, symbols=universe(preset, seed), profile=profile).messages(200)
+        messages = Maker(seed, preset=preset, symbols=universe(preset, seed), profile=profile).messages(120)
         stream = frames(messages, seed, filters=FILTERS[1:], faults=0.4, per_packet=15)
         counts = await play(dut, stream.frames, rng, pause=rng.choice((0, 0.1)))
         assert counts["messages"] > 50

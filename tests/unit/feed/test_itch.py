@@ -38,22 +38,19 @@ def totals(script):
     return {name: n for name, n in script.twin.counters.items() if n}
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.25])
-@pytest.mark.parametrize("lane", range(LANES))
+@pytest.mark.parametrize("lane, pause", [(0, 0.0), (1, 0.0), (2, 0.0), (3, 0.0), (1, 0.3)])
 def test_every_type(lane, pause):
-    """Alone, then all in a row in three orders, so that nothing of one is taken for the next one's."""
-    packets = Packets(f"{lane} {pause}")
+    """Alone, then all in a row, so that nothing of one is taken for the next one's."""
+    packets = Packets(lane)
     for code in TYPES:
         packets.add([random_message(packets.rng, code)], lane, destination=packets.rng.choice((GROUP, OTHER)))
-    for _ in range(3):
-        codes = packets.rng.sample(TYPES, len(TYPES))
-        packets.add([random_message(packets.rng, code) for code in codes], lane)
+    packets.add([random_message(packets.rng, code) for code in packets.rng.sample(TYPES, len(TYPES))], lane)
     script = play_frames(packets.frames, pause=pause)
     wanted = {"updates.valid": len(itch50.BOOK_TYPES), "keys.valid": len(itch50.BOOK_TYPES) + 1,
               "contexts.valid": len(itch50.BOOK_TYPES + itch50.TRADE_TYPES) + len(itch50.STATUS_CODES)}
     for name, n in wanted.items():
-        assert len(expected(script, name)) == 4 * n
-    assert {script.twin.type_count[code[0]] for code in TYPES} == {4}
+        assert len(expected(script, name)) == 2 * n
+    assert {script.twin.type_count[code[0]] for code in TYPES} == {2}
 
 
 @pytest.mark.parametrize("lane", (1, 2))
@@ -66,13 +63,13 @@ def test_every_type_before_every_other(lane):
 
 @pytest.mark.parametrize("lane", range(LANES))
 def test_fields_are_read_whole(lane):
-    play_frames(message_bits(lane, step=9).frames)
+    play_frames(message_bits(lane, step=12).frames)
 
 
 @pytest.mark.parametrize("locate", [LOCATE, 0x4321])
-def test_every_length_of_every_type(locate):
+def test_every_length(locate):
     """From one byte to beyond the type, tracked and not; the message after it is read as ever."""
-    codes = (b"A", b"C", b"D", b"Q", b"L", b"z") if locate == LOCATE else (b"X", b"P", b"\0")
+    codes = (b"A", b"D", b"L", b"z") if locate == LOCATE else (b"C", b"X", b"\0")
     script = play_frames(message_lengths(codes, locate, lane=locate % LANES).frames)
     assert totals(script).keys() == {"empty", "short", "longer", "unknown"} | ({"other"} if locate != LOCATE else set())
 
@@ -82,14 +79,14 @@ def test_short_book_messages_are_told_once_a_datagram():
     packets, rng = Packets(1), random.Random("short")
     shorts = [b"D", b"X" * 10, random_message(rng, b"U", size=34), random_message(rng, b"A", size=20), b"U", b"F"]
     good = random_message(rng, b"A")
-    for lane in range(LANES):
+    for lane in (0, 3):
         for k, short in enumerate(shorts):
             packets.add([short], lane)
             packets.add([good, short, good, short, b"", b"D", good], lane)
             packets.add([b"", b"L", b"H", short, b"D", shorts[k - 1], b"E"], lane)
             packets.add([good], lane)
     script = play_frames(packets.frames)
-    assert sum(values.get("contexts.payload.market", 0) for values in script.expected.values()) == 3 * LANES * len(shorts)
+    assert sum(values.get("contexts.payload.market", 0) for values in script.expected.values()) == 3 * 2 * len(shorts)
 
 
 def test_runs_of_the_shortest():
@@ -100,7 +97,7 @@ def test_runs_of_the_shortest():
     assert totals(play_frames(packets.frames))["short"] > 100
 
 
-@pytest.mark.parametrize("code, lane", [(b"A", 3), (b"E", 2), (b"C", 1), (b"D", 0), (b"U", 1), (b"U", 3), (b"Q", 0), (b"h", 2), (b"S", 3)])
+@pytest.mark.parametrize("code, lane", [(b"A", 3), (b"C", 1), (b"D", 0), (b"U", 0), (b"U", 3), (b"h", 2), (b"S", 3)])
 def test_a_message_cut_at_every_byte(code, lane):
     """What was there works, what was not does not; a replace that has begun is abandoned. The next frame is read as ever."""
     script = play_frames(message_cuts(code, lane).frames, pause=0.1 * (lane % 2))
@@ -136,7 +133,8 @@ def test_only_loaded_symbols_are_tracked():
 def test_references_of_any_width(reference_bits, index_bits, tables, symbols):
     preset = replace(SMALL, reference_bits=reference_bits, index_bits=index_bits, tables=tables, symbols=symbols)
     packets, slot = Packets(reference_bits), symbols - 1
-    references = [0, (1 << 64) - 1, *(1 << bit for bit in range(64)), (1 << reference_bits) - 1, *(packets.rng.getrandbits(64) for _ in range(10))]
+    edges = (0, 1 << 64, 1 << reference_bits, 1 << reference_bits - 1)
+    references = [*(1 << bit for bit in range(0, 64, 3)), *(edge + off & (1 << 64) - 1 for edge in edges for off in (0, -1))]
     for reference in references:
         other = packets.rng.choice(references)
         messages = [itch50.BY_CODE[b"U"].encode(stock_locate=LOCATE, original_order_ref=reference, new_order_ref=other)]
@@ -144,15 +142,15 @@ def test_references_of_any_width(reference_bits, index_bits, tables, symbols):
         packets.add(messages, packets.rng.randrange(LANES))
     script = play_frames(packets.frames, preset=preset, loads={0: [(slot, LOCATE, 1)]})
     wide = len(expected(script, "keys.payload.wide"))
-    assert (wide > 20) == (reference_bits < 64)
+    assert (wide > 3) == (reference_bits < 64)
 
 
 @pytest.mark.parametrize("profile", ["mixed", "faults", "storm", "collide"])
-@pytest.mark.parametrize("seed", range(2))
-def test_random_streams(seed, profile):
+def test_random_streams(profile):
+    seed = len(profile)
     print(f"seed {seed}")
     symbols = universe(SMALL, seed)
-    messages = Maker(seed, preset=SMALL, symbols=symbols, profile=profile).messages(250)
+    messages = Maker(seed, preset=SMALL, symbols=symbols, profile=profile).messages(200)
     stream = frames(messages, seed, filters=FILTERS[1:], faults=0.2, per_packet=20)
     script = play_frames(stream.frames, seed=seed, pause=0.2 * (seed % 2), loads={0: [(s.slot, s.locate, 1) for s in symbols]})
     assert script.numbers > 100 and len(expected(script, "updates.valid")) > 50

@@ -114,19 +114,19 @@ def test_restart_forgets_session_and_number():
     assert totals(script) == {"packets": 5, "messages": 10, "gaps": 1, "missing": 4}
 
 
-@pytest.mark.parametrize("size", range(21))
-def test_runts(size):
-    good = frame(packet([b"D" * 19], 1))
-    frames = [good, frame(packet([b"D" * 19], 2)[:size], trailer=bytes(30)), (frame(packet([b"D" * 19], 2)[:size]), True), frame(packet([b"D" * 19], 2))]
-    runts = {"runts": 2, "packets": 2, "messages": 2} if size < 20 else {"packets": 4, "messages": 2, "overruns": 2}
-    assert totals(play_frames(frames)) == {**runts, "suspect": 1}
+def test_runts():
+    """Too short by the UDP length, whatever is in the frame; of 20 bytes it is a packet whose blocks are missing."""
+    frames = []
+    for size in range(mold.HEADER.size + 1):
+        payload = packet([b"D" * 19], 1 + size)
+        frames += [frame(payload[:size], trailer=bytes(30)), (frame(payload[:size]), True), frame(payload)]
+    assert totals(play_frames(frames)) == {"runts": 40, "packets": 2 + 21, "messages": 21, "overruns": 2, "suspect": 21}
 
 
-@pytest.mark.parametrize("tags", [0, 1])
-@pytest.mark.parametrize("pause", [0.0, 0.3])
+@pytest.mark.parametrize("tags, pause", [(0, 0.0), (1, 0.3)])
 def test_cut_at_every_byte(tags, pause):
     """What is known of the frame's end when a block is judged decides; then every packet misses what its frame did not bring."""
-    messages = blocks_of([3, 0, 0, 1, 7, 0, 19, 1, 2, 0, 11, 0], "cut")
+    messages = blocks_of([3, 0, 0, 1, 7, 0, 9, 1, 2, 0, 6, 0], "cut")
     whole = frame(packet(messages, 1), tags=((0x8100, 1),) * tags)
     cuts = [(f, k % 3 == 0) for k, f in enumerate(cut_everywhere(whole, least=42 + 4 * tags))]
     good = frame(packet(messages, 1 + len(messages)))
@@ -135,7 +135,7 @@ def test_cut_at_every_byte(tags, pause):
     assert totals(script)["runts"] == 20 and totals(script)["overruns"] > 20
 
 
-@pytest.mark.parametrize("last", range(9))
+@pytest.mark.parametrize("last", [0, 1, 5])
 def test_a_block_that_just_fits_and_one_that_does_not(last):
     """The last block of each length at each lane: whole, one to four bytes beyond the payload (there in the frame or not), and far beyond."""
     frames, fit = zip(*fits_and_not(last))
@@ -143,10 +143,10 @@ def test_a_block_that_just_fits_and_one_that_does_not(last):
     assert [(t.counts["messages"], t.counts["overruns"]) for t in script.taken] == [(2, 0) if good else (1, 1) for good in fit]
 
 
-@pytest.mark.parametrize("trailer", range(6))
-def test_more_and_less_promised_than_sent(trailer):
+@pytest.mark.parametrize("trailers", [(0, 2), (1, 3, 8)], ids=str)
+def test_more_and_less_promised_than_sent(trailers):
     frames, counts = [], []
-    for lengths in ((), (0,), (1,), (3, 0), (8,), (9, 0, 0), (10, 1), (11,), (12, 12)):
+    for trailer, lengths in product(trailers, ((), (0,), (1,), (3, 0), (8,), (9, 0, 0), (10, 1), (11,), (12, 12))):
         for count in sorted({1, len(lengths), len(lengths) + 1, len(lengths) + 2, mold.MAXIMUM_COUNT}):
             frames.append(frame(packet(blocks_of(lengths, count), 1, count=count), trailer=b"\0" * trailer))
             counts.append((min(count, len(lengths)), int(count > len(lengths))))
