@@ -89,18 +89,18 @@ class Core(wiring.Component):
         m.d.comb += [publisher.load.eq(loads), publisher.load_slot.eq(regs.symbol.load), publisher.load_stale.eq(regs.symbol.flags[1])]
 
         # ---- clear: after reset and when the host asks, once the path is empty, a row of every memory a cycle
-        row_bits = max(min(12, p.index_bits), p.tick_bits, p.slot_bits)
+        row_bits = max(min(12, p.index_bits), p.tick_bits, p.slot_bits, 8)
         row, quiet = Signal(row_bits), Signal(range(QUIET + 1))
-        ready, clearing = Signal(), Signal()
+        ready, clearing, after_reset = Signal(), Signal(), Signal(init=1)
         m.d.comb += [regs.control.ready.eq(ready), net.enable.eq(regs.control.enable & ready), clearing.eq(~ready & (quiet == QUIET))]
         with m.If(regs.control.clear_strobe & regs.control.clear):
             m.d.sync += [ready.eq(0), quiet.eq(0), row.eq(0)]
         with m.Elif(clearing):
             m.d.sync += row.eq(row + 1)
             with m.If(row == (1 << row_bits) - 1):
-                m.d.sync += ready.eq(1)
+                m.d.sync += [ready.eq(1), after_reset.eq(0)]
         with m.Elif(~ready):
             m.d.sync += quiet.eq(Mux(net.busy, 0, quiet + 1))
-        for part in (book, publisher):
-            m.d.comb += [part.clear.eq(clearing), part.clear_row.eq(row)]
+        for part, clear in ((book, clearing), (publisher, clearing), (itch, clearing & after_reset)):   # counts are cleared by reset only
+            m.d.comb += [part.clear.eq(clear), part.clear_row.eq(row)]
         return m

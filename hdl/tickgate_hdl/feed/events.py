@@ -31,7 +31,7 @@ def key(*, slot_bits, index_bits, reference_bits, tables):
 
 
 def event(slot_bits):
-    """A book message, complete. Its fields hold until the next event, five cycles at the least."""
+    """A book message, complete. Slot, side, qty and price hold for five cycles, until the next one can come; op is good in its own cycle alone."""
     return data.StructLayout({"op": Op, "slot": slot_bits, "side": 1, "qty": 32, "price": 32})
 
 

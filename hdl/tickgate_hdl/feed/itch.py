@@ -57,6 +57,7 @@ class ItchParser(wiring.Component):
             "abandoned": Out(1),  # the replace whose old reference was the last key is cut off: no update will come
             "contexts": Out(stream.Signature(context(slot_bits), always_ready=True)),
             "type_select": In(8), "type_count": Out(48),
+            "clear": In(1), "clear_row": In(12),  # of the type counts
             "events": Out(data.StructLayout(COUNTERS))})
 
     def elaborate(self, platform):
@@ -112,7 +113,7 @@ class ItchParser(wiring.Component):
         m.d.sync += [
             self.keys.valid.eq(whole & e_there & (at[5] & (is_add | is_delete | is_replace) | at[6] & is_take | at[7] & is_replace)),
             keys.insert.eq(is_add | at[7]), keys.whole.eq(is_delete | is_replace), keys.replace.eq(is_replace), keys.slot.eq(slot)]
-        with m.If(at[5] | at[7]):
+        with m.If(valid & (at[5] | at[7])):
             m.d.sync += [keys.rest.eq(rest), keys.wide.eq(reference[self.reference_bits:].any() if self.reference_bits < 64 else 0),
                          *[keys.buckets[k].eq(bucket_of(low, rest, hashing.rows(k, self.index_bits, self.reference_bits))) for k in range(self.tables)]]
 
@@ -222,7 +223,7 @@ class ItchParser(wiring.Component):
             ev.other.eq(unlisted)]
         m.submodules.type_counts = counts = memory.Memory(shape=48, depth=256, init=[])
         write, read, show = counts.write_port(), counts.read_port(domain="comb"), counts.read_port(domain="comb")
-        m.d.comb += [read.addr.eq(header.outer_type), write.addr.eq(header.outer_type), write.en.eq(counted), write.data.eq(read.data + 1),
-                     show.addr.eq(self.type_select)]
+        m.d.comb += [read.addr.eq(header.outer_type), write.en.eq(self.clear | counted), show.addr.eq(self.type_select),
+                     write.addr.eq(Mux(self.clear, self.clear_row[:8], header.outer_type)), write.data.eq(Mux(self.clear, 0, read.data + 1))]
         m.d.sync += self.type_count.eq(show.data)
         return m

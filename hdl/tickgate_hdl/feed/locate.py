@@ -1,7 +1,7 @@
 """Locate table: stock locate to slot of a tracked symbol.
 
 A deep memory gives a candidate slot for each of the 65,536 locates, and the slot's own entry confirms it: so what the memory holds for locates that were
-never loaded does not matter, and it needs no clearing.
+never loaded, or were forgotten, does not matter, and it needs no clearing.
 """
 from amaranth import Module, Mux, Signal
 from amaranth.lib import memory, wiring
@@ -29,7 +29,7 @@ class LocateTable(wiring.Component):
         m.submodules.slots = slots = memory.Memory(shape=17, depth=1 << self.slot_bits, init=[])
         write, read = slots.write_port(), slots.read_port(domain="comb")
         m.d.comb += [
-            candidates.b_address.eq(self.locate), candidates.a_write.eq(self.load), candidates.a_address.eq(self.load_symbol.locate),
+            candidates.b_address.eq(self.locate), candidates.a_write.eq(self.load & self.load_symbol.tracked), candidates.a_address.eq(self.load_symbol.locate),
             candidates.a_in.eq(self.load_slot),
             write.en.eq(self.load), write.addr.eq(self.load_slot), write.data.eq(Mux(self.load_symbol.tracked, self.load_symbol.locate | 1 << 16, 0)),
             read.addr.eq(candidates.b_out)]

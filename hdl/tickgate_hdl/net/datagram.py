@@ -148,9 +148,11 @@ class DatagramReceiver(wiring.Component):
 
         # ---- datagram words
         out = self.datagrams.p
+        over = Signal()
         m.d.comb += [
+            over.eq(word.last & (left > word.count)),
             self.datagrams.valid.eq(go & ~word.first & (udp2 | payload)), out.data.eq(word.data), out.first.eq(udp2), out.last.eq(word.last),
-            out.over.eq(word.last & (left > word.count)), out.left.eq(Mux(out.over, word.count, left)), out.count.eq(word.count),
+            out.over.eq(over), out.left.eq(Mux(over, word.count, left)), out.count.eq(word.count),
             out.good.eq(good), out.source.eq(source)]
 
         # ---- end of the frame: what it was is kept until the checks have settled
@@ -163,7 +165,7 @@ class DatagramReceiver(wiring.Component):
             with m.Elif(typed_now):
                 m.d.sync += [typed.eq(1), ipv4.eq(is_ipv4)]
         m.d.comb += [
-            ended.valid.eq(valid & word.last), ended.taken.eq(taken), ended.error.eq(word.error), ended.over.eq(out.over),
+            ended.valid.eq(valid & word.last), ended.taken.eq(taken), ended.error.eq(word.error), ended.over.eq(over),
             ended.typed.eq(~word.first & (typed | typed_now)), ended.ipv4.eq(~word.first & (ipv4 | typed_now & is_ipv4)),
             ended.payload.eq(~word.first & (payload | udp2 & (word.count >= 2)))]
         for k in range(SETTLE):

@@ -21,7 +21,7 @@ def message_word(lanes):
 
 class BlockHeader(data.Struct):
     """A block was judged (2 cycles after the word behind its first byte's) and is handed on. Two at a time: a block of two or three bytes
-    that lies within one word (``inner``) comes together with the one before it."""
+    that ends before its word does (``inner``) may come together with the one before it."""
     outer: 1
     outer_length: 16
     outer_type: 8    # first byte of the message, if it has one

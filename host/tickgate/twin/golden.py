@@ -64,11 +64,12 @@ class Golden:
     """Reference of the whole card: ``frame`` after ``frame``, then ``take`` the records they give.
 
     ``preset``: sizes (``tickgate.spec.presets``); ``symbols``: ``Symbol``s to track; ``filters``: pairs of IPv4 address (integer) and UDP port,
-    in the card's order; ``start``: first message expected; ``clock``: ns of a cycle, for ``frame(…, cycles=…)``.
+    in the card's order; ``start``: first message expected; ``clock``: ns of a cycle, for ``frame(…, cycles=…)``;
+    ``capacity``: what takes the place of the preset's order table.
     Raises ``ValueError`` when symbols or filters do not fit the preset or each other.
     """
 
-    def __init__(self, preset, symbols, filters, start=1, clock=ns_of_cycle):
+    def __init__(self, preset, symbols, filters, start=1, clock=ns_of_cycle, capacity=None):
         symbols, filters = list(symbols), list(filters)
         if len(filters) > preset.filters:
             raise ValueError(f"{len(filters)} filters, the {preset.name} preset has {preset.filters}")
@@ -81,7 +82,7 @@ class Golden:
         self.net = Net(filters)
         self.mold = MoldUDP64(start, preset.lanes)
         self.feed = Feed({s.locate: s.slot for s in symbols})
-        self._capacity = Capacity(preset)
+        self._capacity = capacity or Capacity(preset)
         self._book_counters = new_counters()
         self.slots = {s.slot: Slot(s, Book(s.base, s.tick, preset.ticks, self._capacity, self._book_counters)) for s in symbols}
         self.phase = PHASES["none"]

@@ -146,6 +146,7 @@ def message_cuts(code, lane):
     for come in range(mold.BLOCK.size + len(message)):
         packets.add([message], lane, come=come)
         if come % 6 == 5:
+            packets.add([random_message(packets.rng, b"L")], lane)      # nothing of the cut message may be left for its end
             packets.add([random_message(packets.rng, b"A"), random_message(packets.rng, b"U")], lane)
     return packets
 

@@ -295,6 +295,5 @@ async def host_port_stands_still(dut):
     assert ring["dropped_busy"] > 15 and ring["dropped_off"] > 15 and bench.compared > 60
 
 
-def test_core_rtl(monkeypatch):
-    monkeypatch.setenv("MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O0")
+def test_core_rtl():
     simulate(Core(PRESET), __file__, platform="verilator", sources=[*verilog_sources(), Path(__file__).with_name("core.vlt")])

@@ -11,7 +11,8 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from tickgate_hdl.board.memory import DeepMemory, verilog_sources
 from tickgate_sim.rtl import simulate
 
-SHAPES = [dict(bank_bits=0, row_bits=3, width=9, latency=1), dict(bank_bits=1, row_bits=4, width=72, latency=2), dict(bank_bits=2, row_bits=2, width=33, latency=3)]
+SHAPES = [dict(bank_bits=0, row_bits=3, width=9, latency=1), dict(bank_bits=1, row_bits=4, width=72, latency=2),
+          dict(bank_bits=2, row_bits=2, width=33, latency=3)]
 
 
 class Pairs(wiring.Component):

@@ -57,6 +57,5 @@ async def full_buckets_and_a_slow_line(dut):
     await messages_of(dut, "collide", 400, pause=0.3, cuts=0.2)
 
 
-def test_book_rtl(monkeypatch):
-    monkeypatch.setenv("MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O0")
+def test_book_rtl():
     simulate(Isolated(new_book(NARROW)), __file__, name="Book", platform="verilator", sources=verilog_sources())

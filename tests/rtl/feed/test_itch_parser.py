@@ -70,11 +70,10 @@ async def random_streams(dut):
     for profile in PROFILES:
         seed = rng.random()
         symbols = universe(PRESET, seed)
-        messages = Maker(seed, preset=PRESET, symbols=symbols, profile=profile).messages(200)
+        messages = Maker(seed, preset=PRESET, symbols=symbols, profile=profile).messages(120)
         stream = frames(messages, seed, filters=FILTERS[1:], faults=0.2, per_packet=20)
         await play(dut, stream.frames, rng, loads=[(s.slot, s.locate, 1) for s in symbols], pause=rng.choice((0, 0.1, 0.4)))
 
 
-def test_itch_parser_rtl(monkeypatch):
-    monkeypatch.setenv("MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O0")
+def test_itch_parser_rtl():
     simulate(Isolated(parser()), __file__, name="ItchParser", sources=verilog_sources(), platform="verilator")

@@ -1,6 +1,4 @@
 """Deep memory against a list of words: banks, latency, both ports at once, clearing."""
-import random
-
 import pytest
 
 from tickgate_hdl.board.memory import DeepMemory, verilog_sources

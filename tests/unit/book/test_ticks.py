@@ -59,8 +59,9 @@ def test_any_price_base_and_tick_size():
         code = rng.randrange(len(TICK_SIZES))
         tick, span = TICK_SIZES[code], TICK_SIZES[code] << 12
         base = rng.choice((*bases(12, code), rng.getrandbits(32)))
-        price = rng.choice((rng.getrandbits(32), 0, TOP, base, base - 1, base - tick, base + span, base + span - 1, base + span - tick, base + rng.randrange(span),
-                            base + tick * rng.randrange(1 << 12), base + tick * rng.randrange(1 << 12) + rng.choice((1, -1, 2, 25, 50)),
+        price = rng.choice((rng.getrandbits(32), 0, TOP, base, base - 1, base - tick, base + span, base + span - 1, base + span - tick,
+                            base + rng.randrange(span), base + tick * rng.randrange(1 << 12),
+                            base + tick * rng.randrange(1 << 12) + rng.choice((1, -1, 2, 25, 50)),
                             base + (rng.randrange(span) | 1 << rng.randrange(20, 32))))
         cases.append((min(TOP, max(0, price)), base, code))
     script = Ticks(12, cases, "any price")

@@ -1,7 +1,6 @@
 """feed.itch against the twin's feed and the tables of ITCH 5.0: keys, updates, contexts and counters of every type at every alignment, each in its cycle."""
 import random
 from dataclasses import replace
-from itertools import count
 
 import pytest
 
@@ -54,10 +53,9 @@ def test_every_type(lane, pause):
 
 
 @pytest.mark.parametrize("lane", (1, 2))
-def test_every_type_before_every_other(lane):
+def test_every_type_that_does_something_before_every_other(lane):
     packets = Packets(lane)
-    for half in range(2):
-        packets.add([random_message(packets.rng, code) for code in every_run(list(itch50.NEEDED)[half::2] + [b"R", b"?"], 2) if code != b"?"], lane)
+    packets.add([random_message(packets.rng, code) for code in every_run(itch50.NEEDED, 2)], lane)
     play_frames(packets.frames)
 
 
@@ -97,7 +95,7 @@ def test_runs_of_the_shortest():
     assert totals(play_frames(packets.frames))["short"] > 100
 
 
-@pytest.mark.parametrize("code, lane", [(b"A", 3), (b"C", 1), (b"D", 0), (b"U", 0), (b"U", 3), (b"h", 2), (b"S", 3)])
+@pytest.mark.parametrize("code, lane", [(b"A", 3), (b"C", 1), (b"D", 0), (b"U", 0), (b"U", 3), (b"h", 1), (b"S", 1)])
 def test_a_message_cut_at_every_byte(code, lane):
     """What was there works, what was not does not; a replace that has begun is abandoned. The next frame is read as ever."""
     script = play_frames(message_cuts(code, lane).frames, pause=0.1 * (lane % 2))
@@ -116,14 +114,13 @@ def test_duplicates_and_dropped_frames_do_nothing():
 
 def test_only_loaded_symbols_are_tracked():
     """Loaded, forgotten, loaded again in another slot, and a slot that goes over to another locate; locates one bit beside."""
-    rng, number = random.Random("locates"), count(1)
+    rng, sent = random.Random("locates"), []
     loads = {**SYMBOLS, 1: [(2, LOCATE, 0)], 2: [(1, LOCATE, 1)], 3: [(1, 0x4321, 1)], 4: [(1, 0x4321, 0), (2, 0x4321, 1), (1, LOCATE, 1)],
              6: [(k, 0, 0) for k in range(4)], 7: [(0, 0, 1)]}
     locates = [0, 1, 0xFFFF, 0x4321, LOCATE, *(LOCATE ^ 1 << bit for bit in range(16))]
-    sent, tracked = [], []
-    for _ in range(8):
+    for k in range(8):
         messages = [random_message(rng, rng.choice((b"A", b"D", b"U", b"P", b"H", b"h")), locate) for locate in locates]
-        sent.append(udp_frame(packet(messages, (next(number) - 1) * len(locates) + 1), GROUP))
+        sent.append(udp_frame(packet(messages, k * len(locates) + 1), GROUP))
     script = play_frames(sent, loads=loads)
     tracked = [len(locates) - t.counts["other"] for t in script.taken]
     assert tracked == [3, 2, 3, 3, 4, 4, 0, 1]
@@ -145,15 +142,14 @@ def test_references_of_any_width(reference_bits, index_bits, tables, symbols):
     assert (wide > 3) == (reference_bits < 64)
 
 
-@pytest.mark.parametrize("profile", ["mixed", "faults", "storm", "collide"])
-def test_random_streams(profile):
-    seed = len(profile)
+@pytest.mark.parametrize("seed, profile", list(enumerate(["mixed", "faults", "storm", "collide"])))
+def test_random_streams(seed, profile):
     print(f"seed {seed}")
     symbols = universe(SMALL, seed)
-    messages = Maker(seed, preset=SMALL, symbols=symbols, profile=profile).messages(200)
+    messages = Maker(seed, preset=SMALL, symbols=symbols, profile=profile).messages(120)
     stream = frames(messages, seed, filters=FILTERS[1:], faults=0.2, per_packet=20)
     script = play_frames(stream.frames, seed=seed, pause=0.2 * (seed % 2), loads={0: [(s.slot, s.locate, 1) for s in symbols]})
-    assert script.numbers > 100 and len(expected(script, "updates.valid")) > 50
+    assert script.numbers > 60 and len(expected(script, "updates.valid")) > 25
 
 
 def test_latency_is_as_documented():

@@ -45,8 +45,8 @@ def test_right_lengths_and_flags():
     assert play_frames([frame(**shape) for shape in shapes], idle=(0, 3)) == ["datagrams"] * len(shapes)
 
 
-def test_headers_whose_sum_carries_twice():
-    """Checksums at the edges of the ones' complement: sums that end in 0x0000, 0xFFFF and with a second carry."""
+def test_headers_of_extreme_sums():
+    """Options that add nothing, almost nothing and as much as can be to the checksum."""
     frames = [frame(options=word.to_bytes(2, "big") * 20, flags_fragment=flags) for word in (0, 1, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF)
               for flags in (0x4000, 0xC000, 0x8000)]
     assert play_frames(frames, idle=(0, 0)) == ["datagrams"] * len(frames)
