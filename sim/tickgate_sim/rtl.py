@@ -20,7 +20,7 @@ FLAGS = (
     "-Wno-CASEINCOMPLETE",   # the default is assigned before the case
     "-Wno-UNSIGNED",         # comparisons of generic parts with a constant 0
 )
-#: For make, which cocotb runs itself. Precompiled headers need the first, since the wheel was built without it; -O1 is the quickest to compile and run together.
+#: For make, which cocotb runs itself. Precompiled headers need the first, since the wheel was built without it; -O1 is quickest to compile and run together.
 MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
 
 

@@ -64,7 +64,8 @@ class Core(wiring.Component):
         connect(m, ring.writes, wiring.flipped(self.writes))
         connect(m, regs.ring, ring.registers)
         connect(m, wiring.flipped(self.csr), regs.csr)
-        m.d.comb += [publisher.order_price.eq(book.order_price), book.abandoned.eq(itch.abandoned), *[x.time_ns.eq(self.time_ns) for x in (mold, itch, publisher)]]
+        m.d.comb += [publisher.order_price.eq(book.order_price), book.abandoned.eq(itch.abandoned),
+                     *[x.time_ns.eq(self.time_ns) for x in (mold, itch, publisher)]]
 
         # ---- registers
         m.d.comb += [

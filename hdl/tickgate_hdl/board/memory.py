@@ -8,7 +8,7 @@ every row would become a line of Verilog. For any other platform it is Amaranth 
 """
 from pathlib import Path
 
-from amaranth import Cat, ClockSignal, Instance, Module, Signal
+from amaranth import Cat, ClockSignal, Instance, Module
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 

@@ -2,9 +2,10 @@
 
 Cycles after the word with the last needed byte (t), the same whatever the line's pace:
 
-    A F    t+1 update · t+3 placed in table and ladder, checked             · t+4 top of book
-    D E C X t+1 key    · t+6 order found, ladder                             · t+8 top of book
-    U      old order found, taken off the ladder quietly · t+3 tick · t+5 new one placed in the table, checked · t+6 top of book, old entry retired · t+7 ladder
+    A F      t+1 update · t+3 placed in table and ladder, checked · t+4 top of book
+    D E C X  t+1 key · t+6 order found, ladder                    · t+8 top of book
+    U        t+2 old order found, taken off the ladder quietly · t+3 tick · t+5 new one placed in the table, checked
+             t+6 top of book, old entry retired · t+7 ladder
 """
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
@@ -14,7 +15,7 @@ from tickgate.spec import records
 
 from ..feed.events import Op, Symbol, event
 from ..stream.join import connect
-from .ladder import Ladder, operation, top
+from .ladder import Ladder, top
 from .table import OrderTable
 from .ticks import TickIndex
 
@@ -125,7 +126,8 @@ class Book(wiring.Component):
         rests = table.room & (a_check | old_found)
         m.d.comb += [
             ladder.fast_valid.eq(add[1] | u_fast), ladder.fast_kept.eq(u_fast & old_found), ladder.fast_slot.eq(Mux(u_fast, u_slot, up.slot)),
-            ladder.fast_side.eq(Mux(u_fast, old_side, up.side)), ladder.fast_price.eq(Mux(u_fast, u_price, up.price)), ladder.fast_qty.eq(Mux(u_fast, u_qty, up.qty)),
+            ladder.fast_side.eq(Mux(u_fast, old_side, up.side)), ladder.fast_price.eq(Mux(u_fast, u_price, up.price)),
+            ladder.fast_qty.eq(Mux(u_fast, u_qty, up.qty)),
             ladder.fast_inside.eq(rests & Mux(a_check, a_inside, u_inside)), ladder.fast_near.eq(rests & Mux(a_check, a_near, u_near)),
             ladder.fast_far.eq(rests & Mux(a_check, a_far, u_far)),
             ladder.fast_fault.eq(Mux(~a_check & ~old_found, Mux(old_wide, records.WIDE_REFERENCE, records.UNKNOWN_REFERENCE),

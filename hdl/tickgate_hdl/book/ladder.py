@@ -208,9 +208,11 @@ class Ladder(wiring.Component):
         next_group2 = encode(next_parts2, group_bits)
         own3, lonely3 = reg(own2, "own_3"), reg(~(own2 & ~one_hot2).any(), "lonely_3")
         rest3 = reg(m_word2 & above_mask(ticks2, group_bits), "rest_3")
-        add3, rank3, where3, taken3, full3 = (reg(x, f"{n}_3") for x, n in ((add2, "add"), (rank2, "rank"), (where2, "where"), (taken2, "taken"), (full2, "full")))
+        add3, rank3, where3, taken3, full3 = (
+            reg(x, f"{n}_3") for x, n in ((add2, "add"), (rank2, "rank"), (where2, "where"), (taken2, "taken"), (full2, "full")))
         one_hot3, l1_3, is_m3, shift3 = reg(one_hot2, "one_hot_3"), reg(l1_2, "groups_3"), reg(is_m2, "is_m_3"), reg(shift2, "shift_3")
-        m_some3, m_rank3, next_group3, next_some3 = reg(m_some2, "m_some_3"), reg(m_rank2, "m_rank_3"), reg(next_group2, "next_group_3"), reg(next_some2, "next_some_3")
+        m_some3, m_rank3 = reg(m_some2, "m_some_3"), reg(m_rank2, "m_rank_3")
+        next_group3, next_some3 = reg(next_group2, "next_group_3"), reg(next_some2, "next_some_3")
         best3, n_less3 = reg(best2.as_value(), "best_3", Best), reg(n_less2.as_value(), "n_less_3", Best)
         near3, far3 = reg(near2, "near_3"), reg(far2, "far_3")
 
@@ -297,7 +299,8 @@ class Ladder(wiring.Component):
                 opposite.unknown.eq(unknown(f_other.near != 0, f_other.far != 0, f_other.b.some))]
         with m.Else():
             m.d.comb += [
-                own.some.eq(new_best.some), own.price.eq(new_best.price), own.qty.eq(new_best.qty), own.unknown.eq(unknown(near_left1, far_left1, new_best.some)),
+                own.some.eq(new_best.some), own.price.eq(new_best.price), own.qty.eq(new_best.qty),
+                own.unknown.eq(unknown(near_left1, far_left1, new_best.some)),
                 opposite.some.eq(other1.b.some), opposite.price.eq(other1.b.price), opposite.qty.eq(other1.b.qty),
                 opposite.unknown.eq(unknown(other1.near != 0, other1.far != 0, other1.b.some))]
         side = Mux(f_valid, f_side, where1[slot_bits])

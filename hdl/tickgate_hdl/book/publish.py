@@ -158,8 +158,9 @@ class Publisher(wiring.Component):
         # ---- p2: what the data brings to the digest
         whole = r.as_value()
         covered = Cat(*[whole.word_select(k, 8) for k in records.DIGEST_BYTES])
-        r3, slot3, top3, market3 = (Signal.like(x, name=n, reset_less=True) for x, n in ((r, "record_3"), (c.slot, "slot_3"), (is_top, "top_3"), (is_top, "market_3")))
-        slot2, top2, market2 = Signal(slot_bits, reset_less=True), Signal(reset_less=True), Signal(reset_less=True)
+        r3 = Signal(Record, reset_less=True)
+        slot2, slot3 = Signal(slot_bits, reset_less=True), Signal(slot_bits, reset_less=True)
+        top2, top3, market2, market3 = (Signal(name=n, reset_less=True) for n in ("top2", "top3", "market2", "market3"))
         brought = Signal(32, reset_less=True)
         m.d.sync += [slot2.eq(c.slot), top2.eq(is_top), market2.eq(c.market),
                      valid3.eq(valid2), r3.eq(r), slot3.eq(slot2), top3.eq(top2), market3.eq(market2), brought.eq(crc_of_data(covered))]

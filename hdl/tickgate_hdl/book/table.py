@@ -4,9 +4,10 @@
     0        1                   1 → 3           3 → 4                      4 → 5              5
 
 Find: the entry is known LATENCY cycles after its key. With ``whole`` it goes, else ``take`` shares go, and the entry when none are left; the memory is
-written two cycles later. The old order of a replace goes only when ``retire`` says so, after the new one has been placed: so where the new one finds room does not depend on the
-line's pace. Room: the first free way of the emptiest bucket (the lowest subtable on ties) is held from LATENCY + 1 cycles after its key until ``put``; so is whether the
-reference is live already. The rules are docs/path.md's.
+written two cycles later. The old order of a replace goes only when ``retire`` says so, after the new one has been placed: so where the new one finds
+room does not depend on the line's pace.
+Room: the first free way of the emptiest bucket (the lowest subtable on ties) is held from LATENCY + 1 cycles after its key until ``put``; so is whether
+the reference is live already. The rules are docs/path.md's.
 
 An entry keeps the reference without its bucket bits: the hash is invertible (tickgate.spec.hashing).
 Assumptions: messages are 5 cycles apart at the least; ``put`` comes by 4 cycles after a message's last needed byte, ``retire`` a cycle later. Then at

@@ -219,7 +219,8 @@ class ItchParser(wiring.Component):
         ev = self.events
         m.d.comb += [
             ev.empty.eq((outer & ~outer_some) + (inner & ~inner_some)), ev.unknown.eq(counted & ~known),
-            ev.short.eq((outer & outer_some & (below_header | known & below_size)) + (inner & inner_some)), ev.longer.eq(counted & known & (header.outer_length > size_of)),
+            ev.short.eq((outer & outer_some & (below_header | known & below_size)) + (inner & inner_some)),
+            ev.longer.eq(counted & known & (header.outer_length > size_of)),
             ev.other.eq(unlisted)]
         m.submodules.type_counts = counts = memory.Memory(shape=48, depth=256, init=[])
         write, read, show = counts.write_port(), counts.read_port(domain="comb"), counts.read_port(domain="comb")

@@ -8,7 +8,7 @@ counter finds it. From 4 to 7, it begins in the very word in which this one is j
 begins ("inner"): it is stepped over and the next one begins behind it. So there are at most two blocks a word, and none is missed.
 
 Judging takes three steps: at[1] does it fit (decides whether to go on), +1 is it new (sequence), +2 `ok` and `headers`.
-Assumptions: a word is idle after each frame's last one (Ethernet's gap has six); payload begins at lane 2. Source: tickgate.spec.moldudp64; rules: docs/path.md.
+Assumptions: a datagram's payload begins at lane 2, 11 words or more after the frame before (its headers). Source: tickgate.spec.moldudp64; rules: docs/path.md.
 """
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring

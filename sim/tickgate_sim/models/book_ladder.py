@@ -34,7 +34,7 @@ class LadderScript(Script):
             size = sum(map(len, self._orders[slot, side].values()))
             if rng.random() < (0.02 if size >= depth else adding if size else 0.95):
                 self._add(slot, side) if rng.random() < 0.95 else self._refused(slot, side)
-            elif not size:
+            elif not size or rng.random() < 0.05:
                 self._miss(slot)
             elif rng.random() < 0.25:
                 self._replace(slot, side, best)

@@ -3,6 +3,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tickgate.capture import mold_frames
 from tickgate.spec import itch50
 

@@ -2,6 +2,7 @@
 import gzip
 
 import pytest
+
 from tickgate.capture import CaptureError, Decoder, Packing, mold_frames, open_capture, scan, write_binaryfile
 from tickgate.spec import itch50
 

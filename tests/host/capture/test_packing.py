@@ -1,6 +1,7 @@
 """Frames of messages against an independent decoder, and packet limits."""
 import dpkt
 import pytest
+
 from tickgate.capture import Packing, mold_frame, mold_frames, udp_frame
 
 ADD = b"A" * 36

@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+
 from tickgate.capture import CaptureError, open_capture, scan, write_pcap
 from tickgate.capture.formats import PACKET_LIMIT, PCAP_FILE, PCAP_RECORD, layout
 

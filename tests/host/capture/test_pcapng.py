@@ -2,6 +2,7 @@
 import struct
 
 import pytest
+
 from tickgate.capture import CaptureError, open_capture
 
 ENHANCED, SIMPLE, OLD = 6, 3, 2

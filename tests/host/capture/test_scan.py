@@ -4,6 +4,7 @@ import time
 from collections import Counter
 
 import pytest
+
 from tickgate.capture import (
     CaptureError,
     FrameBatch,

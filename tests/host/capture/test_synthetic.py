@@ -3,6 +3,7 @@ import gzip
 from collections import Counter
 
 import pytest
+
 from tickgate.capture import open_capture, sample_path, scan
 from tickgate.capture.synthetic import CHEAP, NAMES, OPEN, SAMPLE, STUB_ASK, day
 from tickgate.spec import itch50
