@@ -87,13 +87,20 @@ class Core(wiring.Component):
             s = part.load_symbol
             m.d.comb += [part.load.eq(loads), part.load_slot.eq(regs.symbol.load), s.locate.eq(regs.symbol.locate), s.base.eq(regs.symbol.base),
                          s.tick.eq(regs.symbol.tick), s.tracked.eq(regs.symbol.flags[0])]
-        m.d.comb += [publisher.load.eq(loads), publisher.load_slot.eq(regs.symbol.load), publisher.load_stale.eq(regs.symbol.flags[1])]
+        # once messages were handed on, a symbol that is loaded has missed some, and books are of another session after a restart: until memories are cleared
+        used = Signal()
+        m.d.comb += [publisher.load.eq(loads), publisher.load_slot.eq(regs.symbol.load), publisher.load_stale.eq(regs.symbol.flags[1] | used),
+                     publisher.distrust.eq(regs.mold.restart_strobe & used)]
 
         # ---- clear: after reset and when the host asks, once the path is empty, a row of every memory a cycle
         row_bits = max(min(12, p.index_bits), p.tick_bits, p.slot_bits, 8)
         row, quiet = Signal(row_bits), Signal(range(QUIET + 1))
         ready, clearing, after_reset = Signal(), Signal(), Signal(init=1)
         m.d.comb += [regs.control.ready.eq(ready), net.enable.eq(regs.control.enable & ready), clearing.eq(~ready & (quiet == QUIET))]
+        with m.If(clearing):
+            m.d.sync += used.eq(0)
+        with m.Elif(mold.events.messages != 0):
+            m.d.sync += used.eq(1)
         with m.If(regs.control.clear_strobe & regs.control.clear):
             m.d.sync += [ready.eq(0), quiet.eq(0), row.eq(0)]
         with m.Elif(clearing):

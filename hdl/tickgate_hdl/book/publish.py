@@ -39,6 +39,7 @@ class Publisher(wiring.Component):
             "records": Out(stream.Signature(Record, always_ready=True)),
             "stale": Out(1 << slot_bits),
             "load": In(1), "load_slot": In(slot_bits), "load_stale": In(1),
+            "distrust": In(1),                 # every book may be wrong
             "clear": In(1), "clear_row": In(12)})
 
     def elaborate(self, platform):
@@ -82,7 +83,7 @@ class Publisher(wiring.Component):
         m.d.comb += is_stale.eq(Mux(c.market, is_gap, stale.bit_select(c.slot, 1) | fault))
         with m.If(self.load):
             m.d.sync += stale.bit_select(self.load_slot, 1).eq(self.load_stale)
-        with m.If(is_gap):
+        with m.If(is_gap | self.distrust):
             m.d.sync += stale.eq(~0)
         with m.Elif(fault):
             m.d.sync += stale.bit_select(c.slot, 1).eq(1)
@@ -129,7 +130,7 @@ class Publisher(wiring.Component):
             state_write.addr.eq(Mux(self.clear, self.clear_row[:slot_bits], Mux(freshen, fresh_slot, c.slot))),
             state_write.data.eq(Mux(self.clear | freshen, 0, state.as_value()))]
         with m.If(self.clear):
-            m.d.sync += [stale.eq(0), phase.eq(0)]
+            m.d.sync += [stale.eq(~0), phase.eq(0)]            # an empty book is right only for who knows that the market's is
 
         def clip(qty):
             return qty[:32] | qty[32:].any().replicate(32)

@@ -179,7 +179,20 @@ class MoldUdp64(wiring.Component):
                      out.number.eq(number), out.source.eq(word.source), out.last.eq(word.last),
                      out.there.eq(Cat(*[~word.last | (word.count > k) for k in range(len(out.there))]))]
 
-        # ---- sequence and session
+        # ---- sequence and session; a restart waits until no datagram is under way, and a suspect one leaves them as they were
+        under_way, waiting = Signal(), Signal()
+        settling = Signal(8)                                    # cycles after a frame's last word, until its end has been dealt with
+        m.d.sync += settling.eq(Cat(valid & word.last, settling))
+        with m.If(valid):
+            m.d.sync += under_way.eq(~word.last)
+        restarts = Signal()
+        m.d.comb += restarts.eq((self.restart | waiting) & ~under_way & (settling == 0))
+        m.d.sync += waiting.eq((self.restart | waiting) & ~restarts)
+        before = Signal(data.StructLayout({"expected": 64, "session": 80, "known": 1}))
+        with m.If(opened):
+            m.d.sync += [before.expected.eq(expected), before.session.eq(self.session), before.known.eq(known)]
+        suspect = self.ends.valid & self.ends.p.suspect
+        takes_back = suspect & header_seen
         last_time = Signal(64, reset_less=True)
         with m.If(valid & word.last):
             m.d.sync += last_time.eq(self.time_ns)
@@ -200,13 +213,16 @@ class MoldUdp64(wiring.Component):
             m.d.sync += [g.reason.eq(Mux(new_session, REASON["session"], REASON["missing"])), g.count.eq(lost),
                          g.first.eq(Mux(new_session, moldudp64.FIRST_SEQUENCE, expected)), g.time.eq(header_time)]
         with m.Else():
-            m.d.sync += [g.reason.eq(Mux(self.ends.p.suspect, REASON["frame"], REASON["length"])), g.count.eq(0), g.first.eq(expected), g.time.eq(last_time)]
+            m.d.sync += [g.reason.eq(Mux(self.ends.p.suspect, REASON["frame"], REASON["length"])), g.count.eq(0),
+                         g.first.eq(Mux(takes_back, before.expected, expected)), g.time.eq(last_time)]
         source = Signal(3)
         with m.If(at_count):
             m.d.sync += source.eq(word.source)
         m.d.sync += [self.gaps.valid.eq(new_session | gap | broken), g.source.eq(Mux(opened, source, self.ends.p.source))]
-        with m.If(self.restart):
+        with m.If(restarts):
             m.d.sync += [known.eq(0), expected.eq(self.start)]
+        with m.Elif(takes_back):
+            m.d.sync += [known.eq(before.known), self.session.eq(before.session), expected.eq(before.expected)]
         with m.Elif(opened):
             m.d.sync += known.eq(1)
             with m.If(~known | new_session):
@@ -221,5 +237,5 @@ class MoldUdp64(wiring.Component):
             e.packets.eq(opened & ~heartbeat & ~end), e.heartbeats.eq(opened & heartbeat), e.ends.eq(opened & end),
             e.runts.eq(self.ends.valid & ~header_seen), e.messages.eq(new_outer + new_inner), e.duplicates.eq(old_outer + old_inner),
             e.gaps.eq(gap), e.missing.eq(Mux(new_session | gap, lost[:48], 0)), e.sessions.eq(new_session), e.overruns.eq(overrun | unused),
-            e.suspect.eq(self.ends.valid & self.ends.p.suspect)]
+            e.suspect.eq(suspect)]
         return m

@@ -45,6 +45,7 @@ class MoldUDP64:
     def items(self, datagram):
         """Generator of the datagram's ``Message`` and ``Gap``, in order. It must be run to its end: numbers and counters move on meanwhile."""
         frame_end, payload_end = len(datagram.frame), datagram.end
+        before = self.session, self.expected
         header_end = datagram.start + mold.HEADER.size
         overrun = False
         if header_end > min(payload_end, frame_end):
@@ -63,6 +64,7 @@ class MoldUDP64:
                 overrun = yield from self._blocks(datagram.frame, header_end, payload_end, sequence, count)
         if datagram.bad_fcs or frame_end < payload_end:
             self.counters["suspect"] += 1
+            self.session, self.expected = before   # nothing in it can be trusted, its numbers least
             yield Gap(_FRAME, self.expected, 0, frame_end - 1)
         elif overrun:
             yield Gap(_LENGTH_GAP, self.expected, 0, frame_end - 1)

@@ -31,7 +31,7 @@ class RecordModel:
 
     def clear(self):
         self.slots = [Slot() for _ in range(self._count)]
-        self.stale, self.phase = 0, 0
+        self.stale, self.phase = (1 << self._count) - 1, 0
 
     def load(self, slot, stale):
         self.slots[slot] = Slot()
@@ -104,7 +104,7 @@ class RecordScript(Script):
     that are loaded anew meanwhile; everything is cleared before a round. ``seen`` counts records by kind and by what is special about them.
     """
 
-    resting = {"contexts.valid": 0, "gaps.valid": 0, "tops.valid": 0, "load": 0, "clear": 0}
+    resting = {"contexts.valid": 0, "gaps.valid": 0, "tops.valid": 0, "load": 0, "clear": 0, "distrust": 0}
     quiet = ("records.valid",)
 
     def __init__(self, publisher, slots, rounds, seed, *, quantity_bits, **pace):
@@ -118,7 +118,10 @@ class RecordScript(Script):
             self.model.clear()
             self._joins = {}                   # context and top of each record, by the cycle in which they are joined
             self._loads = {}
-            self._round(list(passing(messages, slots, self.rng, start=self._now + self._count + 4, **pace)))
+            for slot in range(self._count):    # else they stay stale
+                self._loads[self._now + self._count + slot] = slot, 0
+                self.drive(self._now + self._count + slot, {"load": 1, "load_slot": slot, "load_stale": 0})
+            self._round(list(passing(messages, slots, self.rng, start=self._now + 2 * self._count + 4, **pace)))
         self.cycles = self._now
 
     # ---- what comes when
@@ -136,7 +139,7 @@ class RecordScript(Script):
                     self._gap(p.word(0) + 2, "G")                      # before its first record
             self._message(p)
         end = frame.last + 40
-        for cycle in range(self._now + self._count + 20, end - 40, 97):
+        for cycle in range(self._now + 2 * self._count + 20, end - 40, 97):
             self._load(cycle)
         self._run(end)
 

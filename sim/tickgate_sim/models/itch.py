@@ -43,7 +43,7 @@ class ItchScript(Script):
     """Messages, made from frames, into an ``ItchParser``. ``loads``: by index of the frame before which they are done, lists of (slot, locate, tracked).
     ``type_count``: by type, what a parser that was used before has counted; its memory knows no reset."""
 
-    resting = {"messages.valid": 0, "headers.valid": 0, "load": 0}
+    resting = {"messages.valid": 0, "headers.valid": 0, "load": 0, "clear": 0}
     quiet = ("keys.valid", "updates.valid", "contexts.valid", "abandoned")
 
     def __init__(self, seed, sent, filters, *, loads, index_bits, reference_bits, tables, type_count=(0,) * 256):

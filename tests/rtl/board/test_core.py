@@ -66,12 +66,15 @@ class Bench:
             await write("net", f"group{k}", group)
             await write("net", f"port{k}", port | 1 << 16)
         await self.wait_ready()
-        for s in self.symbols:
-            for name, value in (("locate", s.locate), ("base", s.base), ("tick", TICK_SIZES.index(s.tick)), ("flags", 1), ("load", s.slot)):
-                await write("symbol", name, value)
+        await self.load()
         await write("control", "enable", 1)
         await self.begin(start=1, sequence=0)
         assert not any(value for counters in self.before.values() for value in counters.values()), "a counter is not 0 after reset"
+
+    async def load(self):
+        for s in self.symbols:
+            for name, value in (("locate", s.locate), ("base", s.base), ("tick", TICK_SIZES.index(s.tick)), ("flags", 1), ("load", s.slot)):
+                await self.registers.write("symbol", name, value)
 
     async def type_count(self, code):
         await self.registers.write("feed", "type_select", code)
@@ -247,7 +250,7 @@ async def disabled_in_the_middle(dut):
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def cleared_in_the_middle(dut):
-    """Books, states and stale flags are as after reset, the feed and the sequence of records go on."""
+    """Books and states are as after reset, every symbol is stale until it is loaded again; the feed and the sequence of records go on."""
     bench = Bench(dut)
     await bench.reset()
     await bench.stream("faults", 150)
@@ -256,10 +259,34 @@ async def cleared_in_the_middle(dut):
     await bench.registers.write("control", "clear", 1)
     assert not await bench.registers.read("control", "ready")
     await bench.wait_ready()
+    assert await bench.registers.read("symbol", "stale") == (1 << PRESET.symbols) - 1
+    await bench.load()
     assert not await bench.registers.read("symbol", "stale")
     await bench.begin(start=bench.golden.expected, sequence=bench.last)
     await bench.stream("mixed", 150)
     assert no_drops(await bench.check()) and bench.compared > 200
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def nothing_is_trusted_too_early(dut):
+    """After messages, a symbol that is loaded is stale, and a restart makes all of them stale: until memories are cleared and symbols loaded."""
+    bench = Bench(dut)
+    await bench.reset()
+    every = (1 << PRESET.symbols) - 1
+    await bench.registers.write("mold", "restart", 1)
+    assert not await bench.registers.read("symbol", "stale"), "nothing was missed before the first message"
+    await bench.stream("mixed", 60)
+    assert not await bench.registers.read("symbol", "stale")
+    await bench.load()
+    assert await bench.registers.read("symbol", "stale") == every
+    await bench.registers.write("control", "clear", 1)
+    await bench.wait_ready()
+    await bench.load()
+    assert not await bench.registers.read("symbol", "stale")
+    await bench.begin(start=bench.golden.expected, sequence=bench.last)
+    await bench.stream("mixed", 60)
+    await bench.registers.write("mold", "restart", 1)
+    assert await bench.registers.read("symbol", "stale") == every
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
