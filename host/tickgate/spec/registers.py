@@ -74,7 +74,9 @@ ID = Block("id", 0x000, 0x40, (
 ))
 CONTROL = Block("control", 0x040, 0x40, (
     Register("enable", "rw", 1, unit="flag", doc="frames are taken; while 0 each one is dropped and counted"),
-    Register("clear", "wo", 1, unit="flag", doc="empty order table, books and symbol states, once no frame is under way; every symbol is stale until it is loaded again; counters stay"),
+    Register("clear", "wo", 1, unit="flag",
+             doc="empty order table, books and symbol states, once no frame is under way; every symbol is stale "
+                 "until it is loaded again; counters stay"),
     Register("ready", "ro", 1, unit="flag", doc="1 once memories are clear; frames before that are dropped and counted"),
     Register("now_ns", "ro", 64, unit="ns", doc="card time"),
 ))
@@ -82,7 +84,9 @@ SYMBOL = Block("symbol", 0x080, 0x40, (
     Register("locate", "rw", 16, unit="locate", doc="of the symbol to load"),
     Register("base", "rw", 32, unit="1e-4 USD", doc="price of the lowest tick of its ladder"),
     Register("tick", "rw", 2, unit="code", doc="tick size: 0 0.01 USD, 1 0.005 USD, 2 0.0001 USD"),
-    Register("flags", "rw", 2, unit="bits", doc="bit 0: track it (0: forget the locate); bit 1: its book is stale from the start, as it is anyway when messages came since the last clear"),
+    Register("flags", "rw", 2, unit="bits",
+             doc="bit 0: track it (0: forget the locate); bit 1: its book is stale from the start, as it is "
+                 "anyway when messages came since the last clear"),
     Register("load", "wo", 8, unit="slot", doc="writes the four above into this slot; the slot's book must be empty"),
     Register("stale", "ro", 64, unit="bits", doc="slots whose book may be wrong"),
 ))
@@ -104,7 +108,9 @@ NET = Block("net", 0x100, 0x100, (
 ))
 MOLD = Block("mold", 0x200, 0x100, (
     Register("start", "rw", 64, reset=1, unit="messages", doc="first message expected after a restart"),
-    Register("restart", "wo", 1, unit="flag", doc="forget the session; expect `start` next, once no packet is under way; when messages came since the last clear, every symbol is stale"),
+    Register("restart", "wo", 1, unit="flag",
+             doc="forget the session; expect `start` next, once no packet is under way; when messages came since "
+                 "the last clear, every symbol is stale"),
     Register("expected", "ro", 64, unit="messages", doc="next message expected"),
     Register("session_low", "ro", 64, unit="ASCII", doc="first 8 bytes of the session, first byte in bits 7:0"),
     Register("session_high", "ro", 16, unit="ASCII", doc="last 2 bytes of the session"),
