@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 export AMARANTH_USE_YOSYS := builtin
 export PYTHONHASHSEED := 0
 
-.PHONY: help setup sim test test-slow rtl lint emit lock clean
+.PHONY: help setup sim test test-slow rtl lint emit lock bench clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
@@ -50,6 +50,10 @@ emit: setup  ## write the generated files anew from tickgate.spec: C header, reg
 
 lock: setup  ## resolve the dependencies anew and write requirements/dev.lock
 	@scripts/lock.sh "$(PYTHON)"
+
+bench: setup  ## measure the fast twin beside its peers: docs/bench.md, build/bench/summary.json
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c requirements/dev.lock -e ".[bench]"
+	@$(BIN)/python -m bench.run
 
 clean:  ## remove what was built; the environment in .venv stays
 	rm -rf build

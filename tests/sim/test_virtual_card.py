@@ -159,6 +159,20 @@ def test_capture_time_goes_on_in_the_next_batch(card):
     assert abs(int(parts[3][0] - parts[0][0]) - int(whole[3] - whole[0])) <= 1
 
 
+@pytest.mark.parametrize("days", [400, 36_500])
+def test_capture_times_beyond_the_clock_are_refused(card, days):
+    Ring(card)
+    span = days * 86_400 * 10**9
+    for times in ([0, span], [span, 0]):
+        with pytest.raises(DeviceError, match=rf"reaches 323 days, and a frame is {days:,} days from the first one: use minimum spacing"):
+            card.send(batch([bytes(60)] * 2, times), spacing="capture")
+        card.send(batch([bytes(60)] * 2, times))
+        card.reset()
+        Ring(card)
+    start = card.send(batch([bytes(60)] * 2, [0, 300 * 86_400 * 10**9]), spacing="capture")
+    assert abs(int(ns_of_cycle(int(start[1] - start[0]))) - 300 * 86_400 * 10**9) < 100
+
+
 def test_stops_between_frames_when_the_host_has_enough(card):
     ring, frames = Ring(card), [bytes([k]) * 40 for k in range(50)]         # 10 words, so 10 records each
     everything, sent, starts = batch(frames), 0, []

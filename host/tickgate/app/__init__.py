@@ -1,4 +1,4 @@
-"""The ``tickgate`` command: ``main`` reads the command line, ``replay`` does the main job, the other modules each do one part of it."""
+"""The ``tickgate`` command: ``main`` begins and ends it, ``cli`` has the commands, ``replay`` does the main job, the other modules each do one part of it."""
 from importlib import metadata
 
 

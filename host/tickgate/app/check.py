@@ -49,13 +49,14 @@ class Check:
     """Compares as records come: ``expect`` what the twin says, ``compare`` what the card wrote, ``finish`` when no more will come.
 
     ``dropped()`` is how many records the card says it dropped so far: a hole in the sequence is excused by no more than that.
+    ``first``: sequence of the first record; the card counts on over the runs it is used for.
     ``compared`` counts records found equal in all fields; ``lost`` those that fell into such holes.
     """
 
-    def __init__(self, dropped):
+    def __init__(self, dropped, first=0):
         self.dropped = dropped
         self.waiting = deque()   # of Expected, each not empty: what no record of the card has been compared with yet
-        self.sequence = 0        # of the record that ``waiting`` begins with
+        self.sequence = first    # of the record that ``waiting`` begins with
         self.compared = 0
         self.lost = 0
         self.last_out = -1       # t_out_ns of the record before

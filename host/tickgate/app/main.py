@@ -1,112 +1,142 @@
-"""The ``tickgate`` command line.
+"""Where the ``tickgate`` command begins and ends: whatever happens in between ends in one line on standard error and an exit status.
 
-Exit status: 0 when card and twin are equal (or were not to be compared), 1 when they differ, 2 for bad input, 130 after Ctrl-C.
-Whatever a user can get wrong ends in one line on standard error, ``tickgate: error: …``.
+Exit status: 0 when card and twin are equal (or were not to be compared), 1 when they differ, 2 for bad input or output that cannot be written, 70 for an
+error of ours, 129, 130 and 143 after a hang-up, Ctrl-C and a request to terminate. The data commands end with 1 when all that is there was used, but
+messages are missing. ``TICKGATE_DEBUG=1`` in the environment shows the traceback of any error.
 """
-import json
+import contextlib
 import os
+import signal
 import sys
 
-import click
+# Nothing else is imported before ``main`` has begun: Ctrl-C must find it there.
 
-from tickgate.capture import CaptureError
-from tickgate.card import CardError
-from tickgate.device import DeviceError
-from tickgate.spec.presets import PRESETS
-
-from . import version
-from .errors import InputError
-
-BAD_INPUT, INTERRUPTED = 2, 130
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version(), prog_name="tickgate", message="%(prog)s %(version)s")
-def cli():
-    """Tickgate: market data through gateware, event ring and software twin."""
-
-
-@cli.command()
-@click.argument("capture", type=click.Path())
-@click.option("--card", default="virtual", show_default=True, metavar="NAME", help="Device to replay on.")
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="demo", show_default=True, help="Size of the core.")
-@click.option("--symbols", metavar="NAMES|top:N", help="Symbols to track: AAPL,MSFT or the N with most book messages.  [default: as many as fit]")
-@click.option("--group", "groups", multiple=True, metavar="IP:PORT",
-              help="Destination to listen to; may be repeated.  [default: those in the capture]")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
-@click.option("--spacing", type=click.Choice(["minimum", "capture"]), default="minimum", show_default=True,
-              help="Frames back to back, or at their times in the capture.")
-@click.option("--check/--no-check", default=True, help="Compare every record with the twin's.  [default: check]")
-@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Write the summary as JSON.")
-@click.option("--report", "report_path", type=click.Path(), metavar="FILE", help="Write an HTML page with plots.")
-@click.option("--quiet", is_flag=True, help="No progress and no summary; a difference is still told.")
-def replay(json_path, report_path, quiet, **job):
-    """Replay CAPTURE (pcap, pcapng or BinaryFILE ITCH) through a card and compare what it publishes with the twin."""
-    from tickgate.device import open_device
-
-    from . import summary
-    from .outputs import Outputs
-    from .progress import progress
-    from .replay import Job, play, prepare
-
-    series = None
-    if report_path:
-        from tickgate.report import page
-        if page.missing():
-            raise InputError(f"--report needs {' and '.join(page.missing())}: pip install 'tickgate[report]'")
-        from tickgate.report.series import Series
-        series = Series()
-    job = Job(**job)
-    with Outputs(job.capture, json=json_path, report=report_path) as outputs:
-        plan = prepare(job)
-        with plan.timed("card"):
-            device = open_device(job.card if ":" in job.card else f"{job.card}:{job.preset}")
-        with device:
-            result, golden = play(plan, device, progress(quiet), series)
-        texts = {"json": lambda: json.dumps(result, indent=1) + "\n"}
-        if series:
-            books = {slot: _depth(golden.book(slot)) for slot in golden.slots} if golden else {}
-            texts["report"] = lambda: page.page(result, series, books)
-        written = {name: text() for name, text in texts.items() if name in outputs}
-        for name, text in written.items():
-            outputs[name].commit(text)
-    if not quiet:
-        from rich.console import Console
-        summary.show(result, Console(highlight=False, markup=False, emoji=False))
-    for text in result["differences"]:
-        print(f"tickgate: mismatch: {text}", file=sys.stderr)
-    return summary.ENDED[result["status"]]
-
-
-def _depth(book):
-    """Levels of a twin's snapshot as (price, shares), best first."""
-    return [[(level.price, level.quantity) for level in side] for side in (book.bids, book.asks)]
+PROGRAM, COMPLETE = "tickgate", "_TICKGATE_COMPLETE"   # the variable that a shell's completion sets
+BAD_INPUT, INTERNAL, SIGNALLED = 2, 70, 128
 
 
 def main(arguments=None):
     """Run the command; exits with its status."""
-    try:
-        status = cli.main(args=arguments, prog_name="tickgate", standalone_mode=False)
-        sys.stdout.flush()
-    except click.exceptions.Exit as e:
-        status = e.exit_code
-    except click.UsageError as e:
-        status = _fail(" ".join(e.format_message().split()))
-    except (InputError, CaptureError, DeviceError, CardError) as e:
-        status = _fail(e)
-    except (KeyboardInterrupt, click.Abort):
-        print("tickgate: interrupted", file=sys.stderr)
-        status = INTERRUPTED
-    except BrokenPipeError:
-        # the reader of our output has gone; nothing must be flushed to it at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
+    with _signals():
+        status = _status(arguments)
     sys.exit(status)
 
 
-def _fail(cause):
-    print(f"tickgate: error: {cause}", file=sys.stderr)
-    return BAD_INPUT
+def _status(arguments):
+    """Run the command; what goes wrong becomes a line and a status."""
+    try:
+        _streams()
+        status = _run(arguments) or 0
+        with contextlib.suppress(BrokenPipeError):   # who reads our output has seen enough: the status is the same
+            sys.stdout.flush()
+            return status
+        _discard(sys.stdout)
+        return status
+    except BrokenPipeError:
+        _discard(sys.stdout)
+        return 0
+    except KeyboardInterrupt:
+        return _told("interrupted", SIGNALLED + signal.SIGINT)
+    except SystemExit as end:   # a signal, see below
+        return end.code
+    except OSError as error:    # what reads and writes files by name has its own words for it; this is standard output, or the machine
+        what = error.filename if isinstance(error.filename, str) else "cannot read or write"
+        return _told(f"error: {what}: {(error.strerror or str(error)).lower()}", BAD_INPUT)
+    except Exception as error:  # the last resort
+        cause = " ".join(f"{type(error).__name__}: {error}".split())
+        return _told(f"internal error: {cause}; please report it; TICKGATE_DEBUG=1 shows the traceback", INTERNAL)
+
+
+def _run(arguments):
+    import click
+
+    from tickgate.capture import CaptureError
+    from tickgate.card import CardError
+    from tickgate.device import DeviceError
+
+    from .cli import cli
+    from .errors import InputError
+
+    try:
+        if completion := os.environ.get(COMPLETE):
+            from click.shell_completion import shell_complete
+
+            return shell_complete(cli, {}, PROGRAM, COMPLETE, completion)
+        # not cli.main: that has exit statuses of its own
+        with cli.make_context(PROGRAM, list(sys.argv[1:] if arguments is None else arguments)) as context:
+            return cli.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        return _told(f"error: {' '.join(error.format_message().split())}", BAD_INPUT)
+    except (InputError, CaptureError, DeviceError, CardError) as error:
+        return _told(f"error: {error}", BAD_INPUT)
+
+
+def _told(line, status):
+    """Say how it ended, where there is somebody to read it."""
+    if os.environ.get("TICKGATE_DEBUG") and sys.exc_info()[0]:
+        import traceback
+
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError, AttributeError):
+        _discard(sys.stdout)   # it takes nothing: Python must not try again at exit
+    try:
+        print(f"tickgate: {line}", file=sys.stderr, flush=True)
+    except OSError:
+        _discard(sys.stderr)
+    return status
+
+
+def _discard(stream):
+    """Let what is written to the stream go nowhere from here on."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):   # streams without a descriptor have nothing that could fail at exit
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, stream.fileno())
+        os.close(sink)
+
+
+def _streams():
+    """Standard streams that can be used: those that are closed read nothing and forget what is written, and a character that the user's encoding does not
+    have is written as its code."""
+    for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            # in its place among the descriptors, or the next file that is opened would be standard output to everything below us
+            sink = os.open(os.devnull, os.O_RDWR)
+            if sink != number:
+                os.dup2(sink, number)
+                os.close(sink)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
+        elif mode == "w" and getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def _signals():
+    """End by the same way as after Ctrl-C, which leaves nothing half-written, when told to terminate or hung up on; the first time is enough."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+
+    def end(number, _):
+        for each in numbers:
+            signal.signal(each, signal.SIG_IGN)
+        raise SystemExit(SIGNALLED + number)
+
+    try:
+        before = {number: signal.getsignal(number) for number in numbers}
+        for number, handler in before.items():
+            if handler is not signal.SIG_IGN:   # nohup
+                signal.signal(number, end)
+    except ValueError:   # not the main thread: signals are another one's affair
+        before = {}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":

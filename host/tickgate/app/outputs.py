@@ -1,8 +1,13 @@
 """Output files that are there whole or not at all."""
+import itertools
 import os
+import stat
 from pathlib import Path
 
 from .errors import InputError
+
+SHOWN = 200                    # characters of a path, in an error
+_numbers = itertools.count()   # of temporary names
 
 
 class Output:
@@ -14,18 +19,27 @@ class Output:
 
     def __init__(self, path):
         self.path = Path(path)
-        self.direct = self.path.exists() and not self.path.is_file() and not self.path.is_dir()
-        if self.path.is_dir():
-            raise InputError("cannot write: is a directory", self.path)
-        if self.path.is_file() and not os.access(self.path, os.W_OK):
-            raise InputError("cannot write: permission denied", self.path)
-        self.part = self.path if self.direct else self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
         try:
+            mode = self._mode()
+            self.direct = mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+            if mode is not None and stat.S_ISDIR(mode):
+                raise InputError("cannot write: is a directory", self.path)
+            if mode is not None and not os.access(self.path, os.W_OK):
+                raise InputError("cannot write: permission denied", self.path)
+            # a name of its own, which fits wherever that of ``path`` does
+            self.part = self.path if self.direct else self.path.with_name(f".{os.getpid()}-{next(_numbers)}.part")
             if not self.direct:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.file = open(self.part, "w", encoding="utf-8")
+            self.file = open(self.part, "w", encoding="utf-8", errors="backslashreplace")
         except OSError as e:
-            raise InputError(f"cannot write: {(e.strerror or str(e)).lower()}", self.path) from None
+            raise InputError(f"cannot write: {(e.strerror or str(e)).lower()}", _short(self.path)) from None
+
+    def _mode(self):
+        """What ``path`` is, or None when it is nothing yet. Raises ``OSError`` for a name that no file can have."""
+        try:
+            return self.path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):   # making its directories will tell
+            return None
 
     def commit(self, text):
         """Write ``text`` and give the file its name."""
@@ -48,6 +62,12 @@ class Output:
             self.part.unlink(missing_ok=True)
 
 
+def _short(path):
+    """The path, or the part of it that is worth reading."""
+    text = str(path)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text):,} characters)"
+
+
 class Outputs:
     """The outputs of a run by name, as a context: all are opened on making, and those not committed at its end are gone."""
 
@@ -57,6 +77,8 @@ class Outputs:
             for name, path in paths.items():
                 if path is None:
                     continue
+                if not str(path):
+                    raise InputError(f"cannot write {name}: the name of the file is empty")
                 real = os.path.realpath(path)
                 if real == os.path.realpath(capture):
                     raise InputError("cannot write: it is the capture", path)

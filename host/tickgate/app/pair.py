@@ -7,7 +7,7 @@ import numpy as np
 
 from tickgate.card import Card, CardError, EventRingReader
 from tickgate.device import FrameSink, word_cycle
-from tickgate.spec import clocks, records
+from tickgate.spec import clocks, records, registers
 from tickgate.twin import Golden
 
 from .check import Check, Expected, final
@@ -17,10 +17,13 @@ from .summary import LOST
 
 RING_LOG2 = 16       # records in the event ring
 SETTLE = 2048        # cycles after the last frame: the longest way through the core, with much to spare
+_MODULUS = {(block.name, r.name): 1 << r.width for block in registers.BLOCKS for r in block.registers if r.access == "count"}   # where counters wrap
+_TYPE_COUNT = next(r for r in registers.FEED.registers if r.name == "type_count")
 
 
 class Pair:
-    """A card made ready on ``device``, and (unless ``check`` is false) the twin of it.
+    """A card made ready on ``device``, and (unless ``check`` is false) the twin of it. The card may have been used before: its books are emptied, and what
+    its counters had is taken off.
 
     Frames go in by ``run``. What is found: ``frames`` sent, ``records`` taken, ``difference`` (``check.Difference``: the first record that
     differs) or ``failure`` (text: the ring is out of order), ``check.compared``, ``golden`` (the twin), ``cycles`` simulated in ``seconds``.
@@ -36,13 +39,20 @@ class Pair:
                  if f.name != "name" and getattr(self.card.preset, f.name) != getattr(preset, f.name)]
         if other:
             raise InputError(f"card {device.name} is not preset {preset.name}: it has {', '.join(other)}")
+        symbols = list(symbols)
+        self.card.stop()
+        device.idle(SETTLE)      # what was on its way still belongs to the run before
+        self.card.clear()
+        self.card.forget(set(range(preset.symbols)) - {s.slot for s in symbols})
         self.card.load_symbols(symbols)
         self.card.set_filters(filters)
         self.ring = EventRingReader(self.card, RING_LOG2)
+        self._counters, self._types = self.card.counters(), self.card.type_counts()   # of before
         self.card.start(start)
         self.card.wait_ready()   # writes may be on their way still; a read comes back after them
         self.golden = Golden(preset, symbols, filters, start=start) if check else None
-        self.check = Check(self._dropped)
+        self._first = self._counters["ring"]["records"]   # sequence of the first record
+        self.check = Check(self._dropped, self._first)
         self.frames = self.records = 0
         self.difference = self.failure = None
         self.cycles = -device.evaluated     # simulated
@@ -77,15 +87,25 @@ class Pair:
             self.difference = self.check.finish()
         self.cycles += self.device.evaluated
 
+    def counters(self):
+        """Every counter of the card, as ``Card.counters``, by what it counted since this was made."""
+        return {block: {name: (value - self._counters[block][name]) % _MODULUS[block, name] for name, value in values.items()}
+                for block, values in self.card.counters().items()}
+
+    def type_counts(self):
+        """The same of ``Card.type_counts``."""
+        since = {t: (n - self._types.get(t, 0)) % (1 << _TYPE_COUNT.width) for t, n in self.card.type_counts().items()}
+        return {t: n for t, n in since.items() if n}
+
     def final(self):
         """Texts of what differs at the end, when all records were equal: counters, message types, session, stale slots, records lost."""
-        golden, card, counters = self.golden, self.card, self.card.counters()
+        golden, card = self.golden, self.card
         session = card.mold.session_low.to_bytes(8, "little") + card.mold.session_high.to_bytes(2, "little")
         stale = card.symbol.stale
-        ours = {**counters, "type": card.type_counts(), "mold.expected": card.mold.expected, "mold.session": session,
+        ours = {**self.counters(), "type": self.type_counts(), "mold.expected": card.mold.expected, "mold.session": session,
                 "stale slots": {slot for slot in golden.slots if stale >> slot & 1}, "ring dropped": self._dropped()}
         theirs = {**golden.counters, "type": {chr(t): n for t, n in golden.type_count.items()}, "mold.expected": golden.expected,
-                  "mold.session": golden.session or bytes(10), "stale slots": golden.stale,
+                  **({"mold.session": golden.session} if golden.session else {}), "stale slots": golden.stale,
                   "ring": {"records": self.records + self.check.lost}, "ring dropped": self.check.lost}
         texts = [f"{name}: card {a}, twin {b}" for name, a, b in final(ours, theirs)]
         if self.check.lost:
@@ -110,6 +130,7 @@ class Pair:
     def _expect(self, rows, origin, starts):
         cycle = word_cycle(starts[origin["frame_index"] - self.frames], origin["wire_offset"] // self.preset.lanes)
         rows["t_wire_ns"] = clocks.ns_of_cycle(cycle)
+        rows["sequence"] += np.uint64(self._first)
         self.check.expect(Expected(rows, origin["frame_index"], origin["message_offset"], origin["message_length"], cycle))
 
     def _taken(self):
@@ -130,4 +151,4 @@ class Pair:
         return np.concatenate(taken) if taken else np.empty(0, records.COMMON.dtype)
 
     def _dropped(self):
-        return sum(getattr(self.card.ring, name) for name in LOST["ring"])
+        return sum((getattr(self.card.ring, name) - self._counters["ring"][name]) % _MODULUS["ring", name] for name in LOST["ring"])

@@ -1,4 +1,5 @@
 """Progress of a long run on standard error: a bar on a terminal, a line now and then elsewhere."""
+import contextlib
 import sys
 import time
 
@@ -24,13 +25,15 @@ class Silent:
 class Lines(Silent):
     """Plain lines, for a log."""
 
-    def __init__(self, clock=time.monotonic, out=None):
-        self.clock, self.out = clock, out or sys.stderr
+    def __init__(self, clock=time.monotonic, out=None, unit="frames"):
+        self.clock, self.out, self.unit = clock, out or sys.stderr, unit
 
     def note(self, text):
-        print(text, file=self.out, flush=True)
+        with contextlib.suppress(OSError):   # nobody reads it, or there is no room: not worth ending a run for
+            print(text, file=self.out, flush=True)
 
     def start(self, total):
+        """``total`` 0: nobody knows."""
         self.total, self.done, self.messages = total, 0, 0
         self.begin = self.last = self.clock()
 
@@ -41,18 +44,19 @@ class Lines(Silent):
         if now - self.last >= LINE_EVERY:
             self.last = now
             spent = now - self.begin
-            left = spent * (self.total - self.done) / max(self.done, 1)
-            self.note(f"{self.done:,} of {self.total:,} frames, {self.messages / spent:,.0f} messages/s, {left:.0f} s left")
+            left = f", {spent * (self.total - self.done) / max(self.done, 1):.0f} s left" if self.total else ""
+            of = f" of {self.total:,}" if self.total else ""
+            self.note(f"{self.done:,}{of} {self.unit}, {self.messages / spent:,.0f} messages/s{left}")
 
 
 class Bar(Silent):
     """A bar with rate and time left."""
 
-    def __init__(self):
+    def __init__(self, unit="frames"):
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        self.progress = Progress(TextColumn("replay"), BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TextColumn("frames"),
+        self.progress = Progress(BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TextColumn(unit),
                                  TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
                                  console=Console(stderr=True), transient=True)
 
@@ -61,7 +65,7 @@ class Bar(Silent):
 
     def start(self, total):
         self.messages, self.begin = 0, time.monotonic()
-        self.task = self.progress.add_task("replay", total=total, rate="")
+        self.task = self.progress.add_task("", total=total or None, rate="")
         self.progress.start()
 
     def advance(self, frames, messages):
@@ -73,8 +77,9 @@ class Bar(Silent):
         self.progress.stop()
 
 
-def progress(quiet=False):
-    """The progress display that fits standard error: ``start(total frames)``, ``advance(frames, messages)``, ``note(line)``, ``stop()``."""
+def progress(quiet=False, unit="frames"):
+    """The progress display that fits standard error: ``start(total)`` and ``advance(done, messages)`` in frames, or in another ``unit``, ``note(line)``,
+    ``stop()``."""
     if quiet:
         return Silent()
-    return Bar() if sys.stderr.isatty() else Lines()
+    return Bar(unit) if sys.stderr.isatty() else Lines(unit=unit)

@@ -38,7 +38,8 @@ class Job:
 
 @dataclass(kw_only=True)
 class Plan:
-    """What the card is told, and the capture it comes from. ``start``: number of the first message; ``ignored``: destinations without a filter."""
+    """What the card is told, and the capture it comes from. ``scan``: of what goes to its filters; ``start``: number of the first message;
+    ``notes``: what the user should know of all that."""
 
     job: Job
     capture: object
@@ -46,7 +47,7 @@ class Plan:
     preset: object
     symbols: list
     filters: list
-    ignored: int
+    notes: list
     start: int
     seconds: dict = field(default_factory=dict)   # wall time by phase
 
@@ -69,8 +70,13 @@ def prepare(job):
     capture = open_capture(job.capture)
     scan = survey(capture, job.limit)
     chosen, ignored = symbols.filters(job.groups, scan, preset)
+    notes = [symbols.ignored_note(ignored, scan)] if ignored else []
+    if ignored and not scan.destinations.keys().isdisjoint(chosen):
+        scan = survey(capture, job.limit, set(chosen))   # what the card does not hear must not count
+    if scan.late:
+        notes.append(f"{scan.late}: all symbols are stale")
     plan = Plan(job=job, capture=capture, scan=scan, preset=preset, symbols=symbols.choose(job.symbols, scan, preset, job.capture),
-                filters=chosen, ignored=ignored, start=scan.first_sequence)
+                filters=chosen, notes=notes, start=scan.first_sequence)
     plan.seconds["scan"] = time.monotonic() - begin
     return plan
 
@@ -83,7 +89,7 @@ def play(plan, device, progress, series=None):
     job, scan = plan.job, plan.scan
     pair = Pair(device, plan.preset, plan.symbols, plan.filters, plan.start, check=job.check, spacing=job.spacing)
     latency, recent = Latency(), ()
-    tally = Tally((s.slot for s in plan.symbols), {s.slot: f"the capture begins at message {plan.start}" for s in plan.symbols if s.stale})
+    tally = Tally((s.slot for s in plan.symbols), {s.slot: scan.late for s in plan.symbols if s.stale})
     progress.start(scan.frames)
     try:
         with plan.timed("run"):
@@ -128,10 +134,8 @@ def _differences(plan, pair):
 
 
 def _summary(plan, pair, tally, latency):
-    job, scan, counters, table = plan.job, plan.scan, pair.card.counters(), latency.table()
-    notes = list(plan.capture.report.warnings())
-    if plan.ignored:
-        notes.append(f"{plan.ignored} more destinations in the capture have no filter")
+    job, scan, counters, table = plan.job, plan.scan, pair.counters(), latency.table()
+    notes = [*plan.capture.report.warnings(), *plan.notes]
     differences, told = _differences(plan, pair)
     return {
         "version": version(),
@@ -161,7 +165,7 @@ def _summary(plan, pair, tally, latency):
         "messages_per_s": round(scan.total / max(plan.seconds["run"], 1e-9)),
         "seconds": {phase: round(s, 3) for phase, s in plan.seconds.items()},
         "counters": counters,
-        "type_count": pair.card.type_counts(),
+        "type_count": pair.type_counts(),
         "filters": plan.filters,
         "differences": differences,
         "mismatch": told,

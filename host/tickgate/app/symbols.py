@@ -7,20 +7,23 @@ from tickgate.twin import Symbol
 from .errors import InputError
 
 NEAR_MATCHES = 5   # shown for a name that is not there
+DIGITS = 9         # of a number that is worth reading
+SHOWN = 40         # characters of what the user gave, in an error
+NAMED = 4          # destinations in a note
 
 
 def choose(wanted, scan, preset, where):
     """``Symbol`` for each slot that is used.
 
     ``wanted``: names separated by commas, ``top:N`` for the N with most book messages, or None for as many as ``preset`` holds.
-    ``scan``: of the capture ``where``. A capture that begins after its session's first message has orders that nobody here can know: its
-    symbols are stale from the start. Raises ``InputError`` for unknown names, for more symbols than the preset holds, and for what is no number.
+    ``scan``: of the capture ``where``. A capture that begins after its session's first message (``scan.late``) may miss orders that nobody here can
+    know: its symbols are stale from the start. Raises ``InputError`` for unknown names, for more symbols than the preset holds, and for what is no number.
     """
     wanted = wanted or f"top:{preset.symbols}"
     if wanted.startswith("top:"):
         count = wanted.removeprefix("top:")
-        if not count.isdecimal() or not int(count):
-            raise InputError(f"--symbols {wanted}: N must be a number from 1")
+        if not count.isdecimal() or len(count) > DIGITS or not int(count):
+            raise InputError(f"--symbols {_short(wanted)}: N must be a number from 1 to {preset.symbols}")
         _fits(int(count), preset)
         # those without book messages have their state at least
         locates = [*scan.top(int(count)), *(k for k in sorted(scan.symbols) if not scan.book[k])][:int(count)]
@@ -31,12 +34,15 @@ def choose(wanted, scan, preset, where):
         by_name = {name: locate for locate, name in scan.symbols.items()}
         for name in names:
             if name not in by_name:
-                raise InputError(f"unknown symbol {name}: {_near(name, by_name)}", where)
+                raise InputError(f"unknown symbol {_short(name)}: {_near(name, by_name)}", where)
         _fits(len(names), preset)
         locates = [by_name[name] for name in names]
-    late = scan.first_sequence > 1
-    return [Symbol(slot, locate, *scan.window(locate, preset.ticks), name=scan.symbols.get(locate, ""), stale=late)
+    return [Symbol(slot, locate, *scan.window(locate, preset.ticks), name=scan.symbols.get(locate, ""), stale=scan.late is not None)
             for slot, locate in enumerate(locates)]
+
+
+def _short(text):
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
 def _fits(count, preset):
@@ -52,17 +58,33 @@ def _near(name, names):
 
 
 def filters(groups, scan, preset):
-    """Pairs of IPv4 address and UDP port for the card's filters, and how many destinations of the capture have none.
+    """Pairs of IPv4 address and UDP port for the card's filters, and the destinations of the capture that have none, busiest first.
 
-    ``groups``: ``IP:PORT`` texts; none: the destinations in the capture with most datagrams, as many as ``preset`` has filters for.
+    ``groups``: ``IP:PORT`` texts; none: the destinations that carry a session of the one with most datagrams, as many as ``preset`` has filters for.
+    Other sessions are other feeds: their numbers have nothing to do with each other, and the card follows one.
     """
     if groups:
         if len(groups) > preset.filters:
             raise InputError(f"{len(groups)} groups asked for: preset {preset.name} has {preset.filters} filters")
         chosen = [parse_group(group) for group in dict.fromkeys(groups)]
     else:
-        chosen = [destination for destination, _ in scan.destinations.most_common(preset.filters)]
-    return chosen, len(scan.destinations.keys() - set(chosen))
+        busiest = [destination for destination, _ in scan.destinations.most_common()]
+        chosen = [destination for destination in busiest if scan.sessions[destination] & scan.sessions[busiest[0]]][:preset.filters]
+    return chosen, [destination for destination, _ in scan.destinations.most_common() if destination not in chosen]
+
+
+def ignored_note(ignored, scan):
+    """One line about the destinations that the card does not listen to."""
+    named = []
+    for group, port in ignored[:NAMED]:
+        sessions = ", ".join(_printable(session) for session in sorted(scan.sessions[group, port])[:NAMED])
+        named.append(f"{ipaddress.IPv4Address(group)}:{port} (session {sessions}; {scan.destinations[group, port]} datagrams)")
+    more = f" and {len(ignored) - NAMED} more" if len(ignored) > NAMED else ""
+    return f"not listened to: {', '.join(named)}{more}; --group chooses others"
+
+
+def _printable(session):
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in session.decode("latin-1").strip())
 
 
 def parse_group(text):
@@ -73,4 +95,4 @@ def parse_group(text):
             raise ValueError
         return int(ipaddress.IPv4Address(address)), int(port)
     except ValueError:
-        raise InputError(f"--group {text}: must be an IPv4 address, a colon and a UDP port, such as 233.54.12.111:26477") from None
+        raise InputError(f"--group {_short(text)}: must be an IPv4 address, a colon and a UDP port, such as 233.54.12.111:26477") from None

@@ -93,8 +93,65 @@ def _times(data, starts, ends, time):
     return np.where(before < 0, time, times[before]).tolist()
 
 
-def read(window, report, packing, limit):
-    """Yield the frames of the messages of a window at the file's start, ``limit`` of them if not None."""
+def _leads_on(data, at, eof):
+    """Whether good messages begin here: ``LOOK`` of them, or as many as there are before the end."""
+    for _ in range(LOOK):
+        if len(data) - at <= PREFIX:
+            return eof and not any(data[at:])
+        if data[at] << 8 | data[at + 1] != SIZES[data[at + PREFIX]] or not SIZES[data[at + PREFIX]]:
+            return False
+        at += PREFIX + SIZES[data[at + PREFIX]]
+    return True
+
+
+def _skip(window, at, report):
+    """Move the window from ``at``, where no message is, to the next place where good ones begin; count what was passed over."""
+    begin = window.start + at
+    window.advance(at + 1)
+    while True:
+        data, eof = window.data, window.eof
+        last = len(data) - (PREFIX + 1 if eof else _VIEW)
+        found = next((k for k in range(last + 1) if _leads_on(data, k, eof)), None)
+        if found is not None or eof:
+            window.advance(len(data) if found is None else found)
+            break
+        window.advance(max(last + 1, 0))
+    report.resyncs += 1
+    report.skipped_bytes += window.start - begin
+
+
+def _goes_on(window, report, after, marker, wrong, resync):
+    """Move the window on to what follows the messages that end at ``after``, and say whether anything does."""
+    if wrong:
+        if not resync:
+            raise wrong
+        _skip(window, after, report)
+        return True
+    if marker:
+        begin = window.start
+        try:
+            _only_zeros(window, after)
+        except CaptureError:      # it is none
+            if not resync:
+                raise
+            at = after if window.start == begin else 0
+            report.skipped_bytes += window.start + at - begin - after
+            _skip(window, at, report)
+            return True
+        report.end_of_session = True
+        return False
+    if window.eof:
+        report.tail_bytes, report.tail_offset = len(window.data) - after, window.start + after
+        return False
+    window.advance(after)
+    return True
+
+
+def read(window, report, packing, limit, resync=False):
+    """Yield the frames of the messages of a window at the file's start, ``limit`` of them if not None.
+
+    ``resync``: what is no message is passed over, and counted in ``report``, up to where good messages follow.
+    """
     time = 0
     while True:
         starts, ends, marker, wrong = _walk(window)
@@ -111,17 +168,8 @@ def read(window, report, packing, limit):
             batch = _packing.pack(window.data, starts, ends, times, firsts, moldudp64.FIRST_SEQUENCE + report.messages, packing)
             report.messages, time = report.messages + len(starts), times[-1]
             yield batch
-        if full:
+        if full or not _goes_on(window, report, after, marker, wrong, resync):
             return
-        if wrong:
-            raise wrong
-        if marker:
-            report.end_of_session = True
-            return _only_zeros(window, after)
-        if window.eof:
-            report.tail_bytes, report.tail_offset = len(window.data) - after, window.start + after
-            return
-        window.advance(after)
 
 
 def _only_zeros(window, at):

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..spec import ethernet, moldudp64
 from .binaryfile import SIZES
+from .errors import CaptureError
 
-_NUMBER_MASK = (1 << 63) - 1   # numbers are kept signed
+_U64 = (1 << 64) - 1
 
 
 def number(data, at, size):
@@ -80,7 +81,7 @@ _, _SHORT, _NOT_IPV4, _BAD_HEADER, _FRAGMENT, _NOT_UDP, _BAD_LENGTH = range(len(
 
 @dataclass(frozen=True)
 class Messages:
-    """Messages in order: number of their frame in the batch, first byte in its data, length in bytes, number in the feed."""
+    """Messages in order: number of their frame in the batch, first byte in its data, length in bytes (int64), number in the feed (uint64)."""
 
     frame: np.ndarray
     offset: np.ndarray
@@ -92,11 +93,13 @@ class Decoder:
     """Finds the messages of batch after batch, each number of a session once: what is below the next expected one is a duplicate, as in the gateware.
 
     A datagram is taken for ITCH when one of its messages has a known type and exactly its size, or when one to its destination had.
-    ``skipped``: frames without messages by cause; ``destinations``: datagrams by (group, port); ``session`` and ``first_sequence`` of the first one.
+    ``only``: destinations to listen to, as (group, port); None: all. ``skipped``: frames without messages by cause; ``destinations``: datagrams by
+    (group, port); ``sessions``: the set of those that came to each; ``session`` and ``first_sequence`` of the first datagram.
     """
 
-    def __init__(self):
-        self.skipped, self.destinations, self.duplicates = Counter(), Counter(), 0
+    def __init__(self, only=None):
+        self.only = only
+        self.skipped, self.destinations, self.sessions, self.duplicates = Counter(), Counter(), {}, 0
         self.session, self.first_sequence, self._expected = None, None, {}
 
     def messages(self, batch):
@@ -106,11 +109,14 @@ class Decoder:
         header, prefix, session = moldudp64.HEADER, moldudp64.BLOCK.size, moldudp64.HEADER["session"]
         name_at, name_end = session.offset, session.end
         start = found.start
-        sequences = (_field(batch.data, start, header["sequence"]) & _NUMBER_MASK).tolist()
+        sequences = _field(batch.data, start, header["sequence"]).view(np.uint64).tolist()
         counts = _field(batch.data, start, header["count"]).tolist()
         frames, offsets, lengths, numbers = [], [], [], []
         for frame, at, end, group, port, sequence, count in zip(found.frame.tolist(), start.tolist(), found.end.tolist(), found.group.tolist(),
                                                                 found.port.tolist(), sequences, counts, strict=True):
+            if self.only is not None and (group, port) not in self.only:
+                self.skipped["filtered"] += 1
+                continue
             if end - at < header.size:
                 self.skipped["runt"] += 1
                 continue
@@ -133,6 +139,7 @@ class Decoder:
                 self.skipped["not_itch"] += 1
                 continue
             self.destinations[group, port] += 1
+            self.sessions.setdefault((group, port), set()).add(name)
             if self.session is None:
                 self.session, self.first_sequence = name, sequence
             expected = self._expected.get(name, 0)
@@ -143,5 +150,18 @@ class Decoder:
                 frames.append(frame)
                 offsets.append(places[k][0])
                 lengths.append(places[k][1])
-                numbers.append(sequence + k)
-        return Messages(*(np.array(x, np.int64) for x in (frames, offsets, lengths, numbers)))
+                numbers.append((sequence + k) & _U64)
+        return Messages(*(np.array(x, np.int64) for x in (frames, offsets, lengths)), np.array(numbers, np.uint64))
+
+
+#: What the causes of ``Decoder.skipped`` are called in messages.
+_CAUSES = {"short_frame": "cut short", "not_ipv4": "not IPv4", "bad_header": "wrong IPv4 header checksum", "fragment": "IPv4 fragment",
+           "not_udp": "not UDP", "bad_length": "wrong UDP length", "runt": "too short for MoldUDP64", "heartbeat": "MoldUDP64 heartbeat",
+           "end_of_session": "MoldUDP64 end of session", "not_itch": "UDP, not ITCH",
+           "filtered": "not to the destinations asked for"}
+
+
+def no_itch(path, frames, skipped):
+    """The ``CaptureError`` of a capture without any ITCH message: what its frames are."""
+    found = f"frames: {frames}" + "".join(f", {_CAUSES[cause]}: {n}" for cause, n in skipped.most_common())
+    return CaptureError(path, 0, "content", f"no ITCH inside: {found}")

@@ -43,19 +43,26 @@ class FrameBatch:
 class Report:
     """What reading a capture found; complete when the iteration over its frames has ended."""
 
-    kind: str                     # pcap, pcapng or BinaryFILE ITCH
+    kind: str                     # pcap, pcapng, BinaryFILE ITCH, LOBSTER or DBN
     compressed: bool = False
     frames: int = 0               # frames given out
-    messages: int = 0             # BinaryFILE: messages packed into them
+    messages: int = 0             # BinaryFILE: messages packed into them; LOBSTER, DBN: rows
     snapped: int = 0              # frames of which the capture kept only the beginning
     empty: int = 0                # frames of which it kept nothing: not given out
     end_of_session: bool = False  # BinaryFILE: its end marker was there
     tail_bytes: int = 0           # bytes of a last record that is cut off
     tail_offset: int = 0          # where they begin
+    resyncs: int = 0              # BinaryFILE: times that something was passed over because it was no message
+    skipped_bytes: int = 0        # bytes passed over
+    skipped_records: int = 0      # DBN: records that are no MBO
     compressed_cut: bool = False  # the compressed stream ends early
 
     def warnings(self):
         """One line for each thing a reader of the results should know."""
+        if self.resyncs:
+            yield f"{self.skipped_bytes} bytes in {self.resyncs} places are no messages: passed over"
+        if self.skipped_records:
+            yield f"{self.skipped_records} records are no MBO: left out"
         if self.compressed_cut:
             yield "the compressed stream is cut off; what it held up to there is used"
         if self.tail_bytes:

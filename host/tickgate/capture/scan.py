@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..spec import itch50
+from ..spec import itch50, moldudp64
 from ..spec.presets import TICK_SIZES
-from .decode import Decoder, number
-from .errors import CaptureError
+from .decode import Decoder, no_itch, number
 
 LOCATES = 1 << 16
 DOLLAR = 10_000           # 1e-4 USD
@@ -16,6 +15,8 @@ CENT, _, FINE = TICK_SIZES
 _HEAD = itch50.BY_CODE[b"S"]
 _PRICED = tuple(m for m in itch50.MESSAGES if m.code in itch50.BOOK_TYPES and "price" in m.field)
 _NAMED = tuple(m for m in itch50.MESSAGES if "stock" in m.field)
+_EVENT = _HEAD["event_code"]
+START_OF_MESSAGES = b"O"  # ITCH 5.0, 1.1
 _COMPACT = 1 << 20        # prices that wait to be merged
 
 
@@ -31,12 +32,21 @@ class Scan:
     frames: int = 0
     skipped: Counter = field(default_factory=Counter)       # frames that brought no message, by cause
     destinations: Counter = field(default_factory=Counter)  # datagrams with ITCH, by (group as an integer, port)
-    session: bytes = b""
-    first_sequence: int = 0                                 # of the first datagram with ITCH
+    sessions: dict = field(default_factory=dict)            # (group, port): set of the sessions of its datagrams
+    session: bytes = b""                                    # of the first datagram with ITCH
+    first_sequence: int = 0                                 # of the same
+    has_start: bool = False                                 # whether the first message is the start of messages (S with O)
     symbols: dict = field(default_factory=dict)             # locate: symbol; from R, for want of one from other messages that name it
     book: np.ndarray = field(default_factory=lambda: np.zeros(LOCATES, np.int64))   # book messages by locate
     _prices: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64), repr=False)   # locate << 32 | price of orders, sorted, each once
     _orders: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)    # how many of each
+
+    @property
+    def late(self):
+        """Why there may be orders that the capture does not tell of, or None: it holds its session from the first message on."""
+        if self.first_sequence != moldudp64.FIRST_SEQUENCE:
+            return f"the capture begins at message {self.first_sequence}"
+        return None if self.has_start else "the capture does not begin with the start of messages"
 
     def top(self, n):
         """The up to ``n`` locates with most book messages, most first; the lower locate first among equals."""
@@ -85,16 +95,20 @@ class Scan:
         self._orders = merged
 
 
-def scan(capture, limit=None):
-    """Survey a ``Capture``, the first ``limit`` messages of it as ``Capture.frames`` counts them.
+def scan(capture, limit=None, only=None):
+    """Survey a ``Capture``, the first ``limit`` messages of it as ``Capture.frames`` counts them; of these what went to the destinations ``only``, pairs of
+    group (an integer) and port, or to any.
 
     Raises ``CaptureError`` when no ITCH message is found, and says what was.
     """
-    result, decoder, directory, waiting = Scan(), Decoder(), {}, []
+    result, decoder, directory, waiting = Scan(), Decoder(only), {}, []
     types = np.zeros(256, np.int64)
     for batch in capture.frames(limit):
         result.frames += len(batch)
         found = decoder.messages(batch)
+        if not result.total and len(found.length):
+            first = int(found.offset[0])
+            result.has_start = _is_start(batch.data[first:first + int(found.length[0])].tobytes())
         result.total += len(found.length)
         result.empty += int((found.length == 0).sum())
         whole = found.length >= _HEAD["timestamp"].end
@@ -127,13 +141,11 @@ def scan(capture, limit=None):
     result.short = result.total - result.empty - sum(result.messages.values())
     result.duplicates, result.skipped, result.destinations = decoder.duplicates, decoder.skipped, decoder.destinations
     if not result.total:
-        found = f"frames: {result.frames}" + "".join(f", {_CAUSES[cause]}: {n}" for cause, n in decoder.skipped.most_common())
-        raise CaptureError(capture.path, 0, "content", f"no ITCH inside: {found}")
-    result.session, result.first_sequence = decoder.session, decoder.first_sequence
+        raise no_itch(capture.path, result.frames, decoder.skipped)
+    result.session, result.first_sequence, result.sessions = decoder.session, decoder.first_sequence, decoder.sessions
     return result
 
 
-#: What the causes of ``Scan.skipped`` are called in messages.
-_CAUSES = {"short_frame": "cut short", "not_ipv4": "not IPv4", "bad_header": "wrong IPv4 header checksum", "fragment": "IPv4 fragment",
-           "not_udp": "not UDP", "bad_length": "wrong UDP length", "runt": "too short for MoldUDP64", "heartbeat": "MoldUDP64 heartbeat",
-           "end_of_session": "MoldUDP64 end of session", "not_itch": "UDP, not ITCH"}
+def _is_start(message):
+    """Whether a message is the system event that begins every day of the feed."""
+    return len(message) >= _HEAD.size and message[:1] == _HEAD.code and message[_EVENT.offset:_EVENT.end] == START_OF_MESSAGES

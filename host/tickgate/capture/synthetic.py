@@ -4,9 +4,10 @@
 """
 import gzip
 import random
+from bisect import bisect_right
 from itertools import accumulate
 
-from ..spec import itch50
+from ..spec import itch50, moldudp64
 from ..spec.presets import TICK_SIZES
 from .sample import sample_path
 
@@ -23,17 +24,39 @@ NAMES = ("ALFA", "BRAVO", "CHARLIE", "DELTA", "ECHO", "FOXTROT", "GOLF", "HOTEL"
 MAKERS = ("MKRA", "MKRB", "MKRC")
 LEAST = 60                    # messages a symbol that a day must have
 OPENING, CLOSING, HALT = "O", "C", "H"   # cross types
+PIECE = 1 << 14               # messages that are handed out at once
+
+#: Of 1000 messages of continuous trading, about so many are adds (some of them F), deletes, replaces, cancels, executions (E; some C and P instead), and L.
+MIX = {"A": 410, "D": 350, "U": 110, "X": 35, "L": 5, "E": 90}
 
 
-def day(seed, symbols=16, messages=60_000):
-    """A whole day as a BinaryFILE: ``messages`` messages of ``symbols`` symbols, then the end marker. Returns ``bytes``.
+def day(seed, symbols=16, messages=60_000, **how):
+    """A whole day as a BinaryFILE: ``messages`` messages of ``symbols`` symbols, then the end marker. Returns ``bytes``. ``how``: see ``pieces``."""
+    return b"".join(pieces(seed, symbols, messages, **how))
 
-    Pre-open orders (the book may be crossed), opening cross, continuous trading with a halt and a reopening cross, closing cross. Prices walk around
+
+def pieces(seed, symbols=16, messages=60_000, *, mix=None, auctions=True, halts=1):
+    """The same piece after piece: whole messages, each behind its length, and the end marker at last.
+
+    Pre-open orders (the book may be crossed), opening cross, continuous trading with halts and reopening crosses, closing cross. Prices walk around
     a middle; the third symbol trades below a dollar in steps of 0.0001 USD. Every D X E C U names a live order, none is executed beyond its shares.
+
+    ``mix``: weights that replace some of ``MIX``; without ``auctions`` nothing crosses before the open and there is no cross; ``halts``: how many.
+    Raises ``ValueError`` for what cannot be.
     """
     if symbols < 1 or messages < symbols * LEAST:
         raise ValueError(f"a day needs a symbol and {LEAST} messages for each, not {symbols} symbols and {messages} messages")
-    return _Day(seed, symbols, messages).file()
+    if symbols >= 1 << 16:
+        raise ValueError(f"a day has at most 65535 symbols, not {symbols}")
+    if halts < 0 or halts * LEAST > messages:
+        raise ValueError(f"there can be no {halts} halts in {messages} messages: each needs {LEAST}")
+    weights = {**MIX, **(mix or {})}
+    for name, weight in weights.items():
+        if name not in MIX or weight < 0:
+            raise ValueError(f"mix: {name}={weight} is none of {', '.join(MIX)} with a weight from 0")
+    if not weights["A"]:
+        raise ValueError("mix: without A there is nothing to trade")
+    return _Day(seed, symbols, messages, weights, auctions, halts).pieces()
 
 
 class _Book:
@@ -76,9 +99,11 @@ class _Book:
 
 
 class _Day:
-    def __init__(self, seed, symbols, messages):
+    def __init__(self, seed, symbols, messages, mix, auctions, halts):
         self.rng = random.Random(seed)
-        self.target, self.out, self.time = messages, [], START
+        self.mix, self.limits = list(mix), list(accumulate(mix.values()))
+        self.auctions, self.halts = auctions, halts
+        self.target, self.out, self.count, self.time = messages, [], 0, START
         self.reference, self.match, self.matches = 1000, 0, []
         self.books = []
         for k in range(symbols):
@@ -96,7 +121,9 @@ class _Day:
         return not self.rng.randrange(n)
 
     def emit(self, code, locate, **values):
-        self.out.append(itch50.BY_CODE[code].encode(stock_locate=locate, tracking_number=2 * self.below(4), timestamp=self.time, **values))
+        message = itch50.BY_CODE[code].encode(stock_locate=locate, tracking_number=2 * self.below(4), timestamp=self.time, **values)
+        self.out.append(len(message).to_bytes(moldudp64.BLOCK.size, "big") + message)
+        self.count += 1
 
     def of(self, code, book, **values):
         self.emit(code, book.locate, **values)
@@ -113,7 +140,7 @@ class _Day:
 
     def pick(self):
         at = self.below(self.weights[-1])
-        return self.books[next(k for k, w in enumerate(self.weights) if at < w)]
+        return self.books[bisect_right(self.weights, at)]
 
     def shares(self):
         return 1 + self.below(99) if self.one_in(4) else 100 * (1 + self.below(1 + self.below(20)))
@@ -124,7 +151,8 @@ class _Day:
 
     def next_match(self):
         self.match += 1 + self.below(3)
-        self.matches.append(self.match)
+        if self.matches is not None:
+            self.matches.append(self.match)
         return self.match
 
     def price(self, book, side, may_cross=False):
@@ -214,13 +242,18 @@ class _Day:
 
     # -- the day
 
-    def file(self):
+    def pieces(self):
         self.morning()
-        self.pre_open(self.target // 10)
+        yield from self.pre_open(self.target // 10)
         self.opening()
-        self.trade(self.target - len(self.books) - 3)
+        yield from self.trade(self.target - len(self.books) * self.auctions - 3)
         self.evening()
-        return b"".join(len(m).to_bytes(2, "big") + m for m in self.out) + b"\0\0"
+        yield self.flush() + bytes(moldudp64.BLOCK.size)
+
+    def flush(self):
+        piece = b"".join(self.out)
+        self.out.clear()
+        return piece
 
     def morning(self):
         self.event("O", START)
@@ -244,9 +277,11 @@ class _Day:
             self.add(book, "S", STUB_ASK, stays=True)
 
     def pre_open(self, until):
-        begin = len(self.out)
-        while len(self.out) < until:
-            self.time = max(self.time + 1, SYSTEM + (OPEN - SYSTEM) * (len(self.out) - begin) // (until - begin + 1))
+        begin = self.count
+        while self.count < until:
+            if len(self.out) >= PIECE:
+                yield self.flush()
+            self.time = max(self.time + 1, SYSTEM + (OPEN - SYSTEM) * (self.count - begin) // (until - begin + 1))
             for _ in range(1 + self.below(6)):
                 book = self.pick()
                 self.wait(2000)
@@ -254,32 +289,37 @@ class _Day:
                     self.delete(book)
                 else:
                     side = "BS"[self.below(2)]
-                    self.add(book, side, self.price(book, side, may_cross=True))
+                    self.add(book, side, self.price(book, side, may_cross=self.auctions))
 
     def opening(self):
         self.time = max(self.time + 1, OPEN - 60 * SECOND)
-        for book in self.books:
+        for book in self.books if self.auctions else ():
             for _ in range(2):
                 self.wait(SECOND)
                 self.imbalance(book, OPENING)
         self.event("Q", OPEN)
-        for book in self.books:
+        for book in self.books if self.auctions else ():
             self.wait(100_000)
             self.cross(book, OPENING)
 
     def trade(self, until):
-        """Bursts of messages, spread over the session, until ``until`` messages are out; one symbol is halted on the way and reopened."""
-        begin, span = len(self.out), until - len(self.out)
-        stopped = self.books[min(1, len(self.books) - 1)]
-        plan = [(span * 40 // 100, lambda: self.halt(stopped)), (span * 50 // 100, lambda: self.reopen(stopped)),
-                (span * 60 // 100, lambda: self.broken()), (span * 97 // 100, lambda: self.closing_imbalances(until))]
-        while len(self.out) < until:
-            done = len(self.out) - begin
+        """Bursts of messages, spread over the session, until ``until`` messages are out; symbols are halted on the way and reopened."""
+        begin, span = self.count, until - self.count
+        plan = [(span * 60 // 100, lambda: self.broken()), (span * 97 // 100, lambda: self.closing_imbalances(until))]
+        for k in range(self.halts):      # from 10 to 90 % of the session, each an eighth of its share of that
+            book, parts = self.books[(1 + k) % len(self.books)], 10 * self.halts
+            plan += [(span * (self.halts + 8 * k + 3) // parts, lambda book=book: self.halt(book)),
+                     (span * (self.halts + 8 * k + 4) // parts, lambda book=book: self.reopen(book))]
+        plan.sort(key=lambda act: act[0])
+        while self.count < until:
+            if len(self.out) >= PIECE:
+                yield self.flush()
+            done = self.count - begin
             self.time = max(self.time + 1, OPEN + SECOND + (CLOSE - OPEN - 2 * SECOND) * done // span)
             if plan and done >= plan[0][0]:
                 plan.pop(0)[1]()
             book = self.pick()
-            for _ in range(min(1 + self.below(1 + self.below(24)), until - len(self.out))):
+            for _ in range(min(1 + self.below(1 + self.below(24)), until - self.count)):
                 self.wait(700)
                 self.step(book if self.below(4) else self.pick())
 
@@ -287,17 +327,17 @@ class _Day:
         if self.one_in(6) and not book.halted:
             moved = book.middle + (self.below(3) - 1) * book.tick
             book.middle = max(moved, 100 * book.tick)
-        act = self.below(1000)
-        if len(book.order) < 30 or act < 410:
+        act = self.mix[bisect_right(self.limits, self.below(self.limits[-1]))]
+        if len(book.order) < 30 or act == "A":
             side = "BS"[self.below(2)]
             self.add(book, side, self.price(book, side))
-        elif act < 760 or book.halted:
+        elif act == "D" or book.halted:
             self.delete(book)
-        elif act < 870:
+        elif act == "U":
             self.replace(book)
-        elif act < 905:
+        elif act == "X":
             self.cancel(book)
-        elif act < 910:
+        elif act == "L":
             self.named(b"L", book, mpid=MAKERS[self.below(len(MAKERS))], primary_market_maker="N", market_maker_mode="N",
                        market_participant_state="AW"[self.below(2)])
         else:
@@ -312,9 +352,10 @@ class _Day:
         self.wait(1000)
         self.named(b"J", book, reference_price=book.middle, upper_price=book.middle + book.middle // 20, lower_price=book.middle - book.middle // 20)
         self.state(book, "Q", "LUDP")
-        self.imbalance(book, HALT)
-        self.wait(SECOND)
-        self.cross(book, HALT)
+        if self.auctions:
+            self.imbalance(book, HALT)
+            self.wait(SECOND)
+            self.cross(book, HALT)
         self.state(book, "T")
         self.named(b"Y", book, reg_sho_action="1")
 
@@ -322,15 +363,16 @@ class _Day:
         self.wait(1000)
         if self.matches:
             self.emit(b"B", self.books[0].locate, match_number=self.matches[len(self.matches) // 2])
+        self.matches = None
 
     def closing_imbalances(self, until):
-        for book in self.books[:until - len(self.out)]:
+        for book in self.books[:until - self.count] if self.auctions else ():
             self.wait(1_000_000)
             self.imbalance(book, CLOSING)
 
     def evening(self):
         self.event("M", CLOSE)
-        for book in self.books:   # nothing crosses in continuous trading: one message each
+        for book in self.books if self.auctions else ():   # nothing crosses in continuous trading: one message each
             self.wait(100_000)
             self.cross(book, CLOSING)
         self.event("E", END)

@@ -65,7 +65,8 @@ class Card:
                 raise CardError(f"card {self.device.name}: memories not clear after {seconds} s")
 
     def clear(self):
-        """Empty order table, books, symbol states and stale flags; counters and loaded symbols stay."""
+        """Empty order table, books and symbol states. Counters and loaded symbols stay, but each is stale until it is loaded again: so stop first, and load
+        and start after it."""
         self.control.clear = 1
         self.wait_ready()
 
@@ -92,6 +93,17 @@ class Card:
             self.symbol.locate, self.symbol.base, self.symbol.tick = s.locate, s.base, TICK_SIZES.index(s.tick)
             self.symbol.flags = TRACK | STALE * bool(s.stale)
             self.symbol.load = s.slot
+
+    def forget(self, slots):
+        """Track nothing in ``slots`` any more. Raises ``CardError``, before anything is written, for a slot that the card does not have."""
+        slots = sorted(slots)
+        for slot in slots:
+            if not 0 <= slot < self.preset.symbols:
+                raise CardError(f"symbol slot {slot}: the card has {self.preset.symbols}, from 0")
+        self.wait_ready()
+        self.symbol.flags = STALE
+        for slot in slots:
+            self.symbol.load = slot
 
     def set_filters(self, destinations):
         """Let datagrams to ``destinations`` through, and no others: pairs of IPv4 address (number or dotted text) and UDP port.
@@ -129,3 +141,5 @@ class Card:
     def stop(self):
         """Take no more frames: each one is dropped and counted."""
         self.control.enable = 0
+        if self.control.enable:  # as in start
+            raise CardError(f"card {self.device.name}: takes frames although it was told not to")

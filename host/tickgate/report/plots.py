@@ -17,6 +17,7 @@ STYLE = {"svg.fonttype": "none", "font.size": 9, "font.family": "sans-serif", "a
          "axes.titlelocation": "left", "legend.frameon": False}
 DAY_NS = 86_400 * 10**9
 LABELS = 7      # of a time axis, at most
+ALONE_NS = 500  # to either side of a time that is the only one
 STEPS_NS = (*(step * 10**k for k in range(9) for step in (1, 2, 5)), *(step * 10**9 for step in (1, 2, 5, 10, 15, 30)),
             *(step * 60 * 10**9 for step in (1, 2, 5, 10, 15, 30)), *(step * 3600 * 10**9 for step in (1, 2, 3, 6, 12)))
 DRAWN = 400   # bars of the record rate, at most
@@ -39,18 +40,26 @@ def svg(draw, *args, size=(9, 3)):
     return re.sub(r'<svg ([^>]*?)height="[^"]*" ([^>]*?)width="[^"]*"', r'<svg \1\2', text, count=1)
 
 
-def _clock(axis, span_ns):
-    """Label a time axis of nanoseconds: time of day for UTC epoch or since midnight, finer the shorter the span."""
-    digits = 0 if span_ns > 20 * 10**9 else 3 if span_ns > 20 * 10**6 else 6 if span_ns > 20 * 10**3 else 9
+def _clock(axes, first, last):
+    """Make x a time axis of nanoseconds from ``first`` to ``last``, as ``_of_day`` gives them: labelled with time of day for UTC epoch or since midnight,
+    finer the shorter the span, and with the days before it when it is longer than one."""
+    first, last = int(first), int(last)
+    if first == last:
+        first, last = first - ALONE_NS, last + ALONE_NS
+    span = last - first
+    digits = 0 if span > 20 * 10**9 else 3 if span > 20 * 10**6 else 6 if span > 20 * 10**3 else 9
 
     def text(ns, _):
-        ns = int(ns) % DAY_NS
+        days, ns = divmod(int(ns), DAY_NS)
         s, rest = divmod(ns, 10**9)
         fraction = f".{rest:09d}"[:digits + 1] if digits else ""
-        return f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}{fraction}"
+        return (f"day {days + 1:,}, " if span > DAY_NS else "") + f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}{fraction}"
 
-    axis.set_major_formatter(FuncFormatter(text))
-    axis.set_major_locator(MultipleLocator(next((step for step in STEPS_NS if step * LABELS >= span_ns), DAY_NS)))
+    labels = LABELS if span <= DAY_NS else LABELS // 2   # longer ones
+    whole_days = -(-span // (labels * DAY_NS)) * DAY_NS
+    axes.set_xlim(first, last)   # ours and not the plot's own margins, which may be years: there would be no end of labels
+    axes.xaxis.set_major_formatter(FuncFormatter(text))
+    axes.xaxis.set_major_locator(MultipleLocator(next((step for step in STEPS_NS if step * labels >= span), whole_days)))
 
 
 def _of_day(times, first):
@@ -116,7 +125,7 @@ def top_of_book(figure, tops, trades):
     if both.any():
         low, high = min(0, np.nanmin(gap)), np.nanpercentile(gap, 97)
         spread.set_ylim(low * 1.1, max(high * 1.3, low + 0.01))
-    _clock(spread.xaxis, int(time[-1] - time[0]))
+    _clock(spread, time.min(), time.max())
 
 
 def _core(bid, ask, trades):
@@ -180,7 +189,7 @@ def rate(figure, start, width, counts):
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}"))
     axes.set_ylabel(f"records/s, mean of {_duration(width)}")
-    _clock(axes.xaxis, int(time[-1] - time[0]))
+    _clock(axes, time[0], time[-1])
 
 
 def _duration(ns):

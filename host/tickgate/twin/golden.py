@@ -3,6 +3,7 @@ from tickgate.spec import itch50
 from tickgate.spec.clocks import ns_of_cycle
 from tickgate.spec.moldudp64 import HEADER
 from tickgate.spec.records import GAPS, PHASES, REG_SHO, TRADING, state_of
+from tickgate.spec.registers import BLOCKS
 
 from .binary import reader
 from .book import Book, new_counters
@@ -43,6 +44,9 @@ def _by_byte(codes):
 
 _TRADING, _REG_SHO, _PHASES = _by_byte(TRADING), _by_byte(REG_SHO), _by_byte(PHASES)
 _HALTS = {ord("H"): True, ord("T"): False}
+
+
+_COUNTER_MASK = {(block.name, r.name): (1 << r.width) - 1 for block in BLOCKS for r in block.registers if r.access == "count"}
 
 
 class Slot:
@@ -209,8 +213,9 @@ class Golden:
 
     @property
     def counters(self):
-        """Counters by register block and name: every ``count`` register of net, mold, feed and book."""
-        return {"net": dict(self.net.counters), "mold": dict(self.mold.counters), "feed": dict(self.feed.counters), "book": dict(self._book_counters)}
+        """Counters by register block and name: every ``count`` register of net, mold, feed and book, wrapped where the register does."""
+        hops = {"net": self.net.counters, "mold": self.mold.counters, "feed": self.feed.counters, "book": self._book_counters}
+        return {hop: {name: n & _COUNTER_MASK[hop, name] for name, n in counts.items()} for hop, counts in hops.items()}
 
     @property
     def type_count(self):

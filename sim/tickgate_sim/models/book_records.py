@@ -223,10 +223,16 @@ class RecordScript(Script):
                 self.expect(out, {"records.valid": 1} | {f"records.payload.{f.name}": int.from_bytes(raw[f.offset:f.end], "little")
                                                          for f in records.COMMON.fields})
                 self._see(context, raw)
+            distrusted = self.rng.random() < 0.002
+            if distrusted:
+                self.drive(cycle, {"distrust": 1})
             if cycle in self._loads:
                 slot, stale = self._loads[cycle]
                 model.load(slot, stale or context is not None and context["kind"] == records.GAP)     # a gap in the same cycle wins
                 self.seen["load"] += 1
+            if distrusted:
+                model.stale = (1 << self._count) - 1
+                self.seen["distrust"] += 1
         self._now = end
 
     def _see(self, context, raw):

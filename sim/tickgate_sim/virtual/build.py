@@ -1,14 +1,15 @@
 """From Amaranth to a shared library: emit Verilog, verilate, compile. Both steps are cached by content, under ``build/virtual``."""
 import contextlib
+import errno
 import fcntl
 import hashlib
 import importlib.metadata
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ from tickgate.spec.presets import PRESETS
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = "card.so"
+STAMP = "stamp"           # in each cached folder: what its files must be
+WORK = ".work"            # what a folder is called while it is made
+LOCK = ".lock"            # held by the process that makes it
+LITTLE_SPACE = 1 << 20    # bytes: less than this and a disk counts as full
 
 #: Verilator. Its warnings are errors, except those that are named here.
 VERILATE = (
@@ -70,26 +75,75 @@ def library(design, root=None):
     root = Path(root or build_root())
     try:
         root.mkdir(parents=True, exist_ok=True)
+        _sweep(root)
+        verilog = _cached(root, "verilog", _sources_key(design), lambda folder: _emit(design, folder))
+        return _cached(root, "card", _library_key(design, verilog), lambda folder: _compile(design, verilog, folder)) / LIBRARY
     except OSError as error:
-        raise DeviceError(f"{root}: {error.strerror}") from error
-    verilog = _cached(root, "verilog", _sources_key(design), lambda folder: _emit(design, folder))
-    return _cached(root, "card", _library_key(design, verilog), lambda folder: _compile(design, verilog, folder)) / LIBRARY
+        raise DeviceError(f"the virtual card could not be built: {error.filename or root}: {(error.strerror or str(error)).lower()}") from error
 
 
 def _cached(root, kind, key, make):
-    """The folder of ``key``, filled by ``make(folder)`` when it is not there; it appears under its name only when it is complete."""
-    target = root / f"{kind}-{key}"
-    if target.is_dir():
+    """The folder of ``key``, filled by ``make(folder)`` when it is not there or damaged; it appears under its name only when it is complete."""
+    target, work = root / f"{kind}-{key}", root / f"{kind}-{key}{WORK}"
+    if _is_whole(target):
         return target
-    with open(root / f"{kind}-{key}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)              # given back when the process ends, however it ends
-        if not target.is_dir():
-            with tempfile.TemporaryDirectory(prefix=f"{kind}-", dir=root) as work:
-                make(Path(work, "new"))
-                os.rename(Path(work, "new"), target)
-    with contextlib.suppress(OSError):
-        os.unlink(root / f"{kind}-{key}.lock")        # who still waits for it finds the folder afterwards
+    with _locked(root / f"{kind}-{key}{LOCK}"):
+        if not _is_whole(target):
+            try:
+                shutil.rmtree(work, ignore_errors=True)   # of one that was killed
+                work.mkdir()
+                make(work / "new")
+                (work / "new" / STAMP).write_text(_stamp(work / "new"))
+                shutil.rmtree(target, ignore_errors=True)
+                os.rename(work / "new", target)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
     return target
+
+
+@contextlib.contextmanager
+def _locked(path, wait=True):
+    """Hold the lock file ``path``, which is there no longer than somebody does. Gives false, without holding it, when another one does and ``wait`` is false.
+    It is given back when the process ends, however it ends."""
+    while True:
+        with open(path, "w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                yield False
+                return
+            try:
+                is_ours = os.path.samestat(os.fstat(lock.fileno()), os.stat(path))
+            except FileNotFoundError:
+                is_ours = False
+            if is_ours:                                   # not one that its holder has removed meanwhile
+                try:
+                    yield True
+                finally:
+                    with contextlib.suppress(OSError):
+                        os.unlink(path)
+                return
+
+
+def _sweep(root):
+    """Remove what processes left that died while they built."""
+    for path in [*root.glob(f"*{LOCK}"), *root.glob(f"*{WORK}")]:
+        with contextlib.suppress(OSError), _locked(path.with_suffix(LOCK), wait=False) as is_held:
+            if is_held:
+                shutil.rmtree(path.with_suffix(WORK), ignore_errors=True)
+
+
+def _stamp(folder):
+    """What the files of a folder are, as text."""
+    return _digest(*(part for path in sorted(folder.iterdir()) if path.name != STAMP for part in (path.name, path.read_bytes())))
+
+
+def _is_whole(folder):
+    """Whether a folder is there with all its files as they were made."""
+    try:
+        return (folder / STAMP).read_text() == _stamp(folder)
+    except (OSError, UnicodeError):
+        return False
 
 
 def _digest(*parts):
@@ -145,7 +199,8 @@ def _compiler():
 
 
 def _say(line):
-    print(f"tickgate: {line}", file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):
+        print(f"tickgate: {line}", file=sys.stderr, flush=True)
 
 
 def _check_trace_headers():
@@ -157,13 +212,24 @@ def _check_trace_headers():
 
 def _run(command, log, **options):
     """Runs a command; its output goes to ``log``, and the lines of it that tell most into the error."""
-    with open(log, "w") as out:
-        status = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, **options).returncode
+    with open(log, "w") as out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, start_new_session=True, **options) as process:
+        try:
+            status = process.wait()
+        except BaseException:                         # make and compilers too: they would go on writing
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     if status:
         lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-        kept = shutil.copy(log, log.parents[1])
         told = next((line for line in lines if line.startswith("%") or ": error:" in line or "fatal error" in line), lines[-1] if lines else "")
-        raise DeviceError(f"the virtual card could not be built: {log.stem} ended with status {status}: {told} (all of it: {kept})")
+        if full := next((line for line in lines if os.strerror(errno.ENOSPC) in line), None):
+            told = full
+        elif shutil.disk_usage(log.parent).free < LITTLE_SPACE:   # then the log may not tell
+            told = f"{log.parents[1]}: {os.strerror(errno.ENOSPC)}"
+        try:
+            kept = f" (all of it: {shutil.copy(log, log.parents[1])})"
+        except OSError:
+            kept = ""
+        raise DeviceError(f"the virtual card could not be built: {log.stem} ended with status {status}: {told}{kept}")
 
 
 def _emit(design, folder):

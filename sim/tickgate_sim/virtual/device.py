@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tickgate.device import DeviceError, DmaBuffer
-from tickgate.spec.clocks import cycle_of_ns, ns_of_cycle
+from tickgate.spec.clocks import NS_DENOMINATOR, cycle_of_ns, ns_of_cycle
 from tickgate.spec.records import SIZE
 
 from .build import Design, library
@@ -17,6 +17,8 @@ from .build import Design, library
 _FIRST_ADDRESS = 0x1_0000_0000   # of host memory: beyond 32 bits, so that a register too narrow for an address shows
 _PAGE = mmap.PAGESIZE
 _NO_LIMIT = (1 << 63) - 1
+_LAST_NS = _NO_LIMIT // NS_DENOMINATOR // 2   # card time up to which nobody's arithmetic leaves 64 bits, with room for what follows
+_DAY_NS = 86_400 * 10**9
 
 _I64S = POINTER(c_int64)
 _API = {
@@ -189,6 +191,10 @@ class VirtualCard:
         if self._capture_start is None:
             self._capture_start = int(time_ns[0]), ns_of_cycle(self.cycle)
         capture, card = self._capture_start
+        furthest = max(int(time_ns.max()) - capture, capture - int(time_ns.min()))
+        if furthest + card > _LAST_NS:
+            raise DeviceError(f"{self.name}: spacing as in the capture reaches {(_LAST_NS - card) // _DAY_NS} days, and a frame is {furthest // _DAY_NS:,} "
+                              "days from the first one: use minimum spacing")
         return np.ascontiguousarray(cycle_of_ns(time_ns - capture + card))
 
 
@@ -202,7 +208,10 @@ def _check_writable(path):
 
 
 def _load(path):
-    loaded = ctypes.CDLL(str(path))
+    try:
+        loaded = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise DeviceError(f"the virtual card cannot be loaded: {' '.join(str(error).split())}") from error
     for name, (result, *arguments) in _API.items():
         function = getattr(loaded, name)
         function.restype, function.argtypes = result, arguments

@@ -2,6 +2,9 @@
 
 What a broken card would do is done to the records on the way (``spoil``) or to the registers (``lie``).
 """
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
 
 from tickgate.device import DmaBuffer, word_cycle
@@ -19,7 +22,8 @@ _REGISTERS = {address + 4 * word: (block.name, register.name, word)
 class LoopDevice:
     """``Device`` and ``FrameSink`` around a ``Golden``.
 
-    ``spoil(rows)`` returns the rows that are written; ``lie``: ``{"block.register": value}`` once frames have come.
+    ``spoil(rows)`` returns the rows that are written; ``lie``: ``{"block.register": value}`` once frames have come. Clearing begins with another
+    ``Golden``; counters and sequence go on, and slots stay loaded, but stale until they are loaded again.
     """
 
     name = "loop"
@@ -28,6 +32,7 @@ class LoopDevice:
         self.preset, self.spoil, self.lie = PRESETS[preset], spoil or (lambda rows: rows), lie or {}
         self.value = {(block.name, r.name): r.reset for block in registers.BLOCKS for r in block.registers}
         self.symbols, self.buffer, self.golden = {}, None, None
+        self.past, self.past_types, self.sequence = Counter(), Counter(), 0   # of the runs before
         self.written, self.cycle, self.evaluated, self.last_out, self.closed, self.sent = 0, 1000, 1000, 0, False, 0
 
     def __enter__(self):
@@ -57,13 +62,15 @@ class LoopDevice:
             return self.written & 0xFFFFFFFF
         if (block, name) == ("ring", "records"):
             return self.written
+        if (block, name) in self.past or golden and name in golden.counters.get(block, {}):
+            return (self.past[block, name] + (golden.counters[block][name] if golden else 0)) % (1 << 48)
+        if (block, name) == ("feed", "type_count"):
+            code = self.value["feed", "type_select"]
+            return self.past_types[code] + (golden.type_count.get(code, 0) if golden else 0)
         if golden:
-            if name in golden.counters.get(block, {}):
-                return golden.counters[block][name]
             session = golden.session or bytes(10)
             special = {("mold", "expected"): golden.expected, ("mold", "session_low"): int.from_bytes(session[:8], "little"),
-                       ("mold", "session_high"): int.from_bytes(session[8:], "little"), ("symbol", "stale"): sum(1 << k for k in golden.stale),
-                       ("feed", "type_count"): golden.type_count.get(self.value["feed", "type_select"], 0)}
+                       ("mold", "session_high"): int.from_bytes(session[8:], "little"), ("symbol", "stale"): sum(1 << k for k in golden.stale)}
             if (block, name) in special:
                 return special[block, name]
         return self.value[block, name]
@@ -72,10 +79,21 @@ class LoopDevice:
         block, name, word = _REGISTERS[address]
         keep = self.value[block, name] & ~(0xFFFFFFFF << 32 * word)
         self.value[block, name] = keep | value << 32 * word
+        if (block, name) == ("control", "clear"):
+            self._clear()
         if (block, name) == ("symbol", "load"):
             s = {n: self.value["symbol", n] for n in ("locate", "base", "tick", "flags")}
+            self.symbols.pop(value, None)
             if s["flags"] & 1:
                 self.symbols[value] = Symbol(value, s["locate"], s["base"], TICK_SIZES[s["tick"]], stale=bool(s["flags"] & 2))
+
+    def _clear(self):
+        if self.golden:
+            self.past.update({(block, name): n for block, counts in self.golden.counters.items() for name, n in counts.items()})
+            self.past_types.update(self.golden.type_count)
+            self.sequence += self.golden_records
+            self.golden = None
+        self.symbols = {slot: replace(symbol, stale=True) for slot, symbol in self.symbols.items()}
 
     def allocate(self, size):
         self.buffer = DmaBuffer(np.zeros(size, np.uint8), 1 << 32)
@@ -88,6 +106,7 @@ class LoopDevice:
             net = {k: self.value["net", k] for b, k in self.value if b == "net"}
             filters = [(net[f"group{k}"], net[f"port{k}"] & 0xFFFF) for k in range(self.preset.filters) if net[f"port{k}"] >> 16]
             assert self.value["control", "enable"] and self.value["ring", "enable"]
+            self.golden_records = 0
             self.golden = Golden(self.preset, self.symbols.values(), filters, start=self.value["mold", "start"])
         starts = np.empty(len(batch) - first, np.int64)
         for k in range(first, len(batch)):
@@ -99,7 +118,10 @@ class LoopDevice:
             self.cycle = int(word_cycle(self.cycle, words)) + GAP_WORDS
             self.sent += 1
         self.evaluated = self.cycle
-        self._ring(self.golden.take().copy())
+        rows = self.golden.take().copy()
+        self.golden_records += len(rows)
+        rows["sequence"] += np.uint64(self.sequence)
+        self._ring(rows)
         return starts
 
     def idle(self, cycles):

@@ -55,6 +55,9 @@ def test_symbols(run, tmp_path, untouched, capture):
     assert "near it are" not in _refused(run, tmp_path, capture, "--symbols", "0000")
     assert "17 symbols asked for: preset demo holds 16" in _refused(run, tmp_path, capture, "--symbols", "top:17")
     assert "4 symbols asked for" not in _refused(run, tmp_path, capture, "--symbols", "top:0")
+    for text in ("top:" + "9" * 6000, "top:" + "9" * 20, "N" * 6000):
+        assert "--symbols top:999" in (err := _refused(run, tmp_path, capture, "--symbols", text)) or "unknown symbol NNN" in err
+        assert len(err) < 300 + len(str(capture))
     for text in ("top:", "top:x", ",", "top:-1"):
         assert "--symbols" in _refused(run, tmp_path, capture, "--symbols", text)
 
@@ -77,6 +80,9 @@ def test_unwritable_outputs_are_found_first(run, tmp_path, untouched, capture):
     for option in ("--json", "--report"):
         assert "is a directory" in _refused(run, tmp_path, capture, option, tmp_path)
         assert "cannot write" in _refused(run, tmp_path, capture, option, tmp_path / "file" / "below")
+        assert f"cannot write {option[2:]}: the name of the file is empty" in _refused(run, tmp_path, capture, option, "")
+        long = _refused(run, tmp_path, capture, option, tmp_path / ("n" * 5000))
+        assert "file name too long" in long and len(long) < 400
     assert "it is the capture" in _refused(run, tmp_path, capture, "--json", capture)
     assert "two outputs" in _refused(run, tmp_path, capture, "--json", tmp_path / "a", "--report", tmp_path / "a")
 
@@ -127,6 +133,12 @@ def test_directories_of_outputs_are_made_and_pipes_are_written(run, tmp_path, ca
     assert (tmp_path / "a" / "b" / "s.json").exists()
     card()
     assert run("replay", capture, "--json", os.devnull, "--quiet")[0] == 0 and not os.path.isfile(os.devnull)
+
+
+def test_longest_name(run, tmp_path, capture, card):
+    card()
+    assert run("replay", capture, "--json", tmp_path / ("n" * 255), "--quiet") == (0, "", "")
+    assert [len(p.name) for p in tmp_path.iterdir()] == [255]
 
 
 def test_version_and_help(run):

@@ -1,5 +1,6 @@
 """The parts of the main job, each alone."""
 import random
+import re
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from tickgate.app.progress import LINE_EVERY, Lines
 from tickgate.app.replay import captured
 from tickgate.app.tally import Tally
 from tickgate.capture import FrameBatch, open_capture, scan
-from tickgate.report.series import Rate, Series, Thinned
+from tickgate.report import plots
+from tickgate.report.series import TOP, TRADE, Rate, Series, Thinned
 from tickgate.spec import clocks, itch50, moldudp64, records
 from tickgate.spec.presets import PRESETS
 
@@ -100,8 +102,29 @@ def test_filters_are_the_busiest_destinations(capture):
     busy = [(k, 1000 + k) for k in range(6)]
     found.destinations.clear()
     found.destinations.update({d: 10 * k + 1 for k, d in enumerate(busy)})
-    assert symbols.filters((), found, PRESETS["small"]) == (busy[:1:-1], 2)
-    assert symbols.filters(("0.0.0.3:1003",), found, PRESETS["small"]) == ([(3, 1003)], 5)
+    found.sessions = {d: {b"0000000001"} for d in busy}
+    assert symbols.filters((), found, PRESETS["small"]) == (busy[:1:-1], busy[1::-1])
+    assert symbols.filters(("0.0.0.3:1003",), found, PRESETS["small"]) == ([(3, 1003)], [busy[k] for k in (5, 4, 2, 1, 0)])
+    # another session is another feed; a feed may change its session
+    found.sessions[busy[3]] = {b"0000000002"}
+    found.sessions[busy[5]] = {b"0000000001", b"0000000003"}
+    found.sessions[busy[0]] = {b"0000000003"}
+    assert symbols.filters((), found, PRESETS["small"]) == ([busy[k] for k in (5, 4, 2, 1)], [busy[3], busy[0]])
+    note = symbols.ignored_note([busy[3], busy[0]], found)
+    assert note == "not listened to: 0.0.0.3:1003 (session 0000000002; 31 datagrams), 0.0.0.0:1000 (session 0000000003; 1 datagrams); --group chooses others"
+    assert symbols.ignored_note([busy[3]] * 6, found).endswith(" and 2 more; --group chooses others")
+
+
+@pytest.mark.parametrize("times", [[7], [5, 5, 5], [0, 10**18], [3 * 10**18, 3 * 10**18 + 1], [10**9 * 86_400 * k for k in range(9)], [0, 20 * 3600 * 10**9]])
+def test_plots_of_any_span_of_time(times):
+    tops = np.zeros(len(times), TOP)
+    tops["time"], tops["bid"], tops["ask"], tops["flags"] = times, 10_000, 10_100, records.STALE
+    rate = Rate()
+    rate.add(np.array(times))
+    for drawn in ((plots.top_of_book, tops, np.zeros(0, TRADE)), (plots.rate, rate.start, rate.width, rate.counts)):
+        text = plots.svg(*drawn)
+        labels = re.findall(r">(?:day [\d,]+, )?(\d\d:\d\d:\d\d[.\d]*)</text>", text)
+        assert 1 <= len(labels) <= plots.LABELS + 2 and ("day " in text) == (times[-1] - times[0] > plots.DAY_NS)
 
 
 def test_thinned_keeps_every_nth_in_bounded_memory():

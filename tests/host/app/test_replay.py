@@ -1,13 +1,14 @@
 """The main job over a device that gives the twin's own records back: what is equal is found equal, and every way to differ is found."""
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tickgate.app import pair
-from tickgate.capture import mold_frames, open_capture, scan, write_pcap
+from tickgate.capture import Packing, mold_frame, mold_frames, open_capture, scan, write_binaryfile, write_pcap
 from tickgate.report import page
 from tickgate.spec import itch50, records
 
@@ -218,6 +219,101 @@ def test_capture_that_begins_late_is_stale_from_the_start(run, card, tmp_path):
     assert status == 0 and found["compared"] == 3 and found["gaps"] == {} and found["capture"]["first_message"] == 900
     assert found["symbols"][0]["cause"] == "the capture begins at message 900" and "begins at message 900" in out
     assert found["faults"] == {"duplicate_reference": 2}
+
+
+def _system_event(code):
+    return itch50.BY_CODE[b"S"].encode(event_code=code)
+
+
+ADD = itch50.BY_CODE[b"A"].encode(stock_locate=7, order_ref=1, side="B", shares=5, price=10_000)
+
+
+@pytest.mark.parametrize(("messages", "sequence", "cause"), [
+    ([_system_event("O"), ADD], 1, None),
+    ([ADD, _system_event("O")], 1, "the capture does not begin with the start of messages"),
+    ([_system_event("S"), ADD], 1, "the capture does not begin with the start of messages"),
+    ([_system_event("O"), ADD], 0, "the capture begins at message 0"),
+    ([_system_event("O"), ADD], 2**63 + 5, f"the capture begins at message {2**63 + 5}"),
+])
+def test_only_a_day_from_its_start_is_not_stale(run, card, tmp_path, messages, sequence, cause):
+    path = tmp_path / "day"
+    if sequence == 1:   # as every BinaryFILE has it
+        write_binaryfile(path, messages)
+    else:
+        batch = mold_frames(messages, [0, 10**6], sequence=sequence)
+        write_pcap(path, list(batch), batch.time_ns)
+    device = card()
+    assert run("replay", path, "--json", tmp_path / "s.json", "--quiet")[0] == 0
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert found["status"] == "equal" and found["compared"] == 2 and found["capture"]["first_message"] == sequence and not found["gaps"]
+    assert [s["cause"] for s in found["symbols"]] == [cause] and [s.stale for s in device.symbols.values()] == [cause is not None]
+    assert found["notes"] == ([f"{cause}: all symbols are stale"] if cause else [])
+
+
+def test_card_that_was_used_before(run, card, capture, tmp_path):
+    """Twice the whole day, then half of the symbols: counters and record numbers of the card go on, what was loaded is forgotten."""
+    device, found = card(), []
+    for arguments in ((), (), ("--symbols", "top:2"), ()):
+        assert run("replay", capture, "--json", tmp_path / "s.json", "--report", tmp_path / "r.html", *arguments)[::2] == (0, "")
+        found.append(json.loads((tmp_path / "s.json").read_text()))
+    assert device.written == sum(f["records"] for f in found) > 4000
+    assert [f["status"] for f in found] == ["equal"] * 4 and not any(f["gaps"] or s["cause"] for f in found for s in f["symbols"])
+    for name in ("records", "compared", "counters", "type_count", "dropped", "records_by_kind", "latency_cycles"):
+        assert found[0][name] == found[1][name] == found[3][name], name
+    assert len(found[2]["symbols"]) == 2 and found[2]["compared"] < found[0]["compared"]
+
+
+def test_record_that_differs_on_a_card_that_was_used_before(run, card, capture, tmp_path):
+    device = card()
+    assert run("replay", capture, "--quiet")[0] == 0
+    device.spoil, before = _spoil_field("bid_px", "top_of_book"), device.written
+    assert run("replay", capture, "--json", tmp_path / "s.json", "--quiet")[0] == 1
+    told = json.loads((tmp_path / "s.json").read_text())["mismatch"]
+    assert list(told["fields"]) == ["bid_px"] and told["record"] == device.spoil.sequence > before
+
+
+def test_counters_wrap_as_the_card_s_do(run, card, tmp_path):
+    numbers = [1, 1 << 62, (1 << 62) + 100]
+    write_pcap(tmp_path / "gap.pcap", [mold_frame(n, [m]) for n, m in zip(numbers, [_system_event("O"), ADD, ADD])], [0, 10**6, 2 * 10**6])
+    card()
+    assert run("replay", tmp_path / "gap.pcap", "--json", tmp_path / "s.json", "--quiet") == (0, "", "")
+    counters = json.loads((tmp_path / "s.json").read_text())["counters"]
+    assert counters["mold"]["gaps"] == 2 and counters["mold"]["missing"] == ((1 << 62) - 2 + 99) % (1 << 48)
+
+
+def _feeds(path):
+    """Two lines of one feed, and a smaller other feed that begins first."""
+    ours, other = Packing(session="0000000AAA", max_messages=1), Packing(session="0000000BBB", group="233.54.12.1", port=1, max_messages=1)
+    theirs = itch50.BY_CODE[b"A"].encode(stock_locate=9, order_ref=1, side="B", shares=5, price=10_000)
+    day = [_system_event("O"), ADD, itch50.BY_CODE[b"D"].encode(stock_locate=7, order_ref=1)]
+    lines = [list(mold_frames(day, [0] * 3, p)) for p in (ours, replace(ours, group="233.54.12.112"))]
+    small = list(mold_frames([theirs] * 2, [0] * 2, other, sequence=77))
+    frames = [small[0], *(f for pair in zip(*lines) for f in pair), small[1]]
+    write_pcap(path, frames, [k * 10**6 for k in range(len(frames))])
+
+
+def test_one_feed_of_several(run, card, tmp_path):
+    _feeds(tmp_path / "feeds.pcap")
+    device = card()
+    assert run("replay", tmp_path / "feeds.pcap", "--json", tmp_path / "s.json", "--quiet")[0] == 0
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert found["compared"] == 3 and found["messages"] == {"S": 1, "A": 1, "D": 1} and found["capture"]["first_message"] == 1
+    assert found["counters"]["net"]["filtered"] == 2 and found["counters"]["mold"]["sessions"] == 0 and found["counters"]["mold"]["duplicates"] == 3
+    assert [s.locate for s in device.symbols.values()] == [7] and found["symbols"][0]["cause"] is None and not found["gaps"]
+    assert found["notes"] == ["not listened to: 233.54.12.1:1 (session 0000000BBB; 2 datagrams); --group chooses others"]
+    card()
+    assert run("replay", tmp_path / "feeds.pcap", "--group", "233.54.12.1:1", "--json", tmp_path / "s.json", "--quiet")[0] == 0
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert found["compared"] == 2 and found["messages"] == {"A": 2} and found["capture"]["first_message"] == 77 and not found["gaps"]
+
+
+@pytest.mark.parametrize("gap_ns", [0, 10**18])
+def test_report_of_a_capture_of_one_moment_or_of_decades(run, card, tmp_path, gap_ns):
+    batch = mold_frames([_system_event("O"), ADD, ADD], [0] * 3, Packing(max_messages=1))
+    write_pcap(tmp_path / "x.pcap", list(batch), [k * gap_ns for k in range(3)])
+    card()
+    assert run("replay", tmp_path / "x.pcap", "--report", tmp_path / "r.html", "--quiet")[0] == 0
+    assert (tmp_path / "r.html").read_text().count("<svg") >= 4
 
 
 def test_report_is_one_page_with_everything(run, card, capture, tmp_path):

@@ -143,3 +143,27 @@ def test_first_message_alone_and_cut_holds_no_itch(tmp_path, messages):
     with pytest.raises(CaptureError, match="no ITCH inside"):
         scan(capture)
     assert capture.report.tail_bytes == 9
+
+
+@pytest.mark.parametrize("damage", [b"\x7f\xff", b"\0\0", b"\0\x05"])
+def test_resync_goes_on_at_the_next_good_messages(tmp_path, monkeypatch, messages, damage):
+    """A length in the middle is wrong: its message, and it alone, is lost and counted, wherever the window's edge is."""
+    many = messages * 20
+    raw = bytearray(blocks(many))
+    at = len(blocks(many[:230]))
+    raw[at:at + 2] = damage
+    (tmp_path / "x").write_bytes(raw + bytes(2))
+    with pytest.raises(CaptureError, match=f"offset {at}: message length"):
+        decoded(open_capture(tmp_path / "x"))
+    for chunk in (1 << 18, 1009, 700):
+        monkeypatch.setattr("tickgate.capture.source.CHUNK", chunk)
+        capture = open_capture(tmp_path / "x", resync=True)
+        assert decoded(capture) == many[:230] + many[231:]
+        assert (capture.report.resyncs, capture.report.skipped_bytes) == (1, len(many[230]) + 2) and capture.report.end_of_session
+        assert list(capture.report.warnings()) == [f"{len(many[230]) + 2} bytes in 1 places are no messages: passed over"]
+
+
+def test_resync_to_the_end(tmp_path, messages):
+    (tmp_path / "x").write_bytes(blocks(messages * 5) + b"\xff" * 5000)
+    capture = open_capture(tmp_path / "x", resync=True)
+    assert decoded(capture) == messages * 5 and capture.report.skipped_bytes == 5000

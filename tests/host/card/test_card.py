@@ -159,6 +159,26 @@ def test_start_and_stop():
     assert device.written[-1] == ("control.clear", 0, 1)
 
 
+def test_start_and_stop_see_whether_the_card_obeys():
+    for stuck, act, message in ((0, "start", "does not take frames although"), (1, "stop", "takes frames although")):
+        device = FakeDevice()
+        card = Card(device)
+        device.write32 = lambda address, value: None
+        device.set("control.enable", stuck)
+        with pytest.raises(CardError, match=message):
+            getattr(card, act)()
+
+
+def test_forget():
+    device = FakeDevice()
+    card = Card(device)
+    card.forget({3, 1})
+    assert [(name, value) for name, _, value in device.written] == [("symbol.flags", 2), ("symbol.load", 1), ("symbol.load", 3)]
+    with pytest.raises(CardError, match="slot 16: the card has 16"):
+        card.forget([2, 16])
+    assert len(device.written) == 3
+
+
 def test_a_card_that_does_not_get_ready():
     device = FakeDevice(control__ready=0)
     with pytest.raises(CardError, match="memories not clear after 0.01 s"):

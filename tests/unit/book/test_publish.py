@@ -22,7 +22,7 @@ def test_whatever_is_beside_valid(seed, pause):
 
 def test_every_record():
     seen = every_record(CalmScript, "publish 3", 0.05, [150, 40])
-    assert {*FLAGS, "gap"} <= set(seen), seen
+    assert {*FLAGS, "gap", "distrust"} <= set(seen), seen
     assert seen["VALID"] > 20 and seen["load"] > 8
 
 

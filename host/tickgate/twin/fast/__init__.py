@@ -1,0 +1,5 @@
+"""The fast twin: books of all symbols from an ITCH stream, compiled; equal to ``golden`` on every record.
+
+``book``: the API. ``engine``: what a message does. ``orders``, ``ladder``: how an order and a level are found. ``layout``: all records, with units.
+``digest``, ``walk``, ``memory``, ``intrinsics``: small parts. ``parallel``: several days, or one day's symbols, at once.
+"""
