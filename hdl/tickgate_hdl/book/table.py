@@ -10,7 +10,7 @@ Room: the first free way of the emptiest bucket (the lowest subtable on ties) is
 the reference is live already. The rules are docs/path.md's.
 
 An entry keeps the reference without its bucket bits: the hash is invertible (tickgate.spec.hashing).
-Assumptions: messages are 5 cycles apart at the least; ``put`` comes by 4 cycles after a message's last needed byte, ``retire`` a cycle later. Then at
+Assumptions: messages are 5 cycles apart at the least; ``put`` comes by 5 cycles after a message's last needed byte, ``retire`` a cycle later. Then at
 most one write falls into the cycle of a read; it is forwarded, everything earlier is in the memory.
 """
 from amaranth import Cat, Module, Mux, Signal
