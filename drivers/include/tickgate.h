@@ -190,7 +190,7 @@ typedef struct {
             uint32_t bid_qty;        /* shares; 0xFFFFFFFF: that many or more */
             uint32_t ask_px;         /* 1e-4 USD */
             uint32_t ask_qty;        /* shares; 0xFFFFFFFF: that many or more */
-            uint32_t order_px;       /* 1e-4 USD; price of the message's order; 0 when it was removed from outside the ladder or is not known */
+            uint32_t order_px;       /* 1e-4 USD; price of the message's order; E C X D: 0 when it rests outside the ladder or is not live */
             uint32_t order_qty;      /* shares; shares added, taken or (D) left in the order; 0 for an unknown D */
         } top_of_book;
         struct { /* P, C (at its own price) and Q. */

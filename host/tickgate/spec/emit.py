@@ -63,8 +63,9 @@ One AXI4-Lite slave, 32-bit words, little-endian, {registers.ADDRESS_BITS} addre
 
 A register wider than 32 bits takes two words, low word first. Reading the low word keeps the high word for the next read, so the two belong
 together; writing the low word keeps it, and writing the high word takes both at once. A write must be of a whole word, else nothing is written
-and the answer is SLVERR. Addresses without a register read as 0 and ignore writes. A write is answered a few cycles before it is in force; a read that is
-asked for after the answer comes when it is, so read something before what depends on it (frames on `control.enable`). Counters are {_counter_bits()} bits wide and wrap.
+and the answer is SLVERR. Addresses without a register read as 0 and ignore writes. A write is answered a few cycles before it is in force; a read
+that is asked for after the answer comes when it is, so read something before what depends on it (frames on `control.enable`).
+Counters are {_counter_bits()} bits wide and wrap.
 
 In Python a register is an attribute: `card.net.frames`. In C it is a number: `TICKGATE_NET_FRAMES`. In gateware it is a member: `regs.net.frames`.
 """]
@@ -146,7 +147,7 @@ the rest is the same for all kinds. The lap bit is the last bit of the last byte
         yield _layout(layout, f"Record {name}", [f for f in layout.fields if body.offset <= f.offset < body.end])
     yield "### Kinds\n"
     made = {name: layout.doc for name, layout in records.RECORDS.items()}
-    yield _table(("value", "kind", "meaning"), ((f"`{value}`", f"`{name}`", made.get(name, "of the order path, not made yet"))
+    yield _table(("value", "kind", "meaning"), ((f"`{value}`", f"`{name}`", made.get(name, "not made yet"))
                                                 for name, value in records.KINDS.items()))
     yield "\n### Flags\n"
     yield _table(("bit", "flag", "meaning"), ((bit, f"`{name}`", doc) for name, (bit, doc) in records.FLAGS.items()))

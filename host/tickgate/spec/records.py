@@ -11,7 +11,7 @@ NO_SLOT = 0xFFFF         # `slot` of records that concern the whole feed
 LAP_BIT = 1 << 31        # of `number`: the lap bit of the ring, in the record's last byte
 NUMBER_MASK = LAP_BIT - 1
 
-#: `kind`. 5 to 8 belong to the order path.
+#: `kind`. 5 to 8 belong to the order path, 9 to the card.
 KINDS = {"top_of_book": 1, "trade": 2, "gap": 3, "status": 4, "intent": 5, "order_sent": 6, "order_rejected": 7, "execution": 8, "heartbeat": 9}
 TOP_OF_BOOK, TRADE, GAP, STATUS = (KINDS[k] for k in ("top_of_book", "trade", "gap", "status"))
 
@@ -87,7 +87,7 @@ RECORDS = {r.name: r for r in (
     _record("top_of_book",
             Field("bid_px", 32, 4, unit="1e-4 USD"), Field("bid_qty", 36, 4, unit="shares", doc="0xFFFFFFFF: that many or more"),
             Field("ask_px", 40, 4, unit="1e-4 USD"), Field("ask_qty", 44, 4, unit="shares", doc="0xFFFFFFFF: that many or more"),
-            Field("order_px", 48, 4, unit="1e-4 USD", doc="price of the message's order; 0 when it was removed from outside the ladder or is not known"),
+            Field("order_px", 48, 4, unit="1e-4 USD", doc="price of the message's order; E C X D: 0 when it rests outside the ladder or is not live"),
             Field("order_qty", 52, 4, unit="shares", doc="shares added, taken or (D) left in the order; 0 for an unknown D"),
             doc="The book of a symbol after a book message."),
     _record("trade",

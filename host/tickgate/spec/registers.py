@@ -88,7 +88,7 @@ SYMBOL = Block("symbol", 0x080, 0x40, (
              doc="bit 0: track it (0: forget the locate); bit 1: its book is stale from the start, as it is "
                  "anyway when messages came since the last clear"),
     Register("load", "wo", 8, unit="slot", doc="writes the four above into this slot; the slot's book must be empty"),
-    Register("stale", "ro", 64, unit="bits", doc="slots whose book may be wrong"),
+    Register("stale", "ro", 64, unit="bits", doc="slots whose book may be wrong, also of slots that are not loaded"),
 ))
 NET = Block("net", 0x100, 0x100, (
     *(r for k in range(4) for r in (
