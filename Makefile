@@ -1,5 +1,5 @@
 # Every target sets up what it needs (scripts/setup.sh); a second run starts at once. Variables, given as `make sim CAPTURE=day.itch.gz`:
-#   PYTHON   Python 3.11 or newer to use (the newest on PATH)
+#   PYTHON   Python 3.11 or newer to use (python3.13, python3.12, python3.11 or python3, the first on PATH)
 #   CAPTURE  sim: the capture to replay (the shipped sample)
 #   SYMBOLS  sim: AAPL,MSFT or top:16         PRESET  sim: size of the core (demo)
 #   LIMIT    sim: ITCH messages to replay     WAVES   sim: 1 writes build/sim/waves.fst

@@ -30,7 +30,17 @@ usable() {      # the environment there is: it works, and is made from the Pytho
     [ -x $venv/bin/python ] && $venv/bin/python -c '' 2>/dev/null && { [ -z "$wanted" ] || [ "$(identity "$wanted")" = "$(identity $venv/bin/python)" ]; }
 }
 
-if usable && stamp | cmp -s - $venv/stamp; then exit 0; fi
+ready() {
+    usable && stamp | cmp -s - $venv/stamp
+}
+
+if ready; then exit 0; fi
+mkdir -p build
+if command -v flock >/dev/null; then    # two first runs at once: the second one waits and finds it done
+    exec 9>build/setup.lock
+    flock 9
+    if ready; then exit 0; fi
+fi
 
 command -v perl >/dev/null || fail "perl is missing: apt install perl (Debian), dnf install perl (Fedora)"
 command -v make >/dev/null || fail "make is missing: apt install make (Debian), dnf install make (Fedora)"
@@ -57,7 +67,6 @@ fi
 "$python" -c 'import ensurepip, venv' 2>/dev/null ||
     fail "$python cannot make virtual environments: apt install $("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])') (Debian), dnf install python3 (Fedora)"
 
-mkdir -p build
 echo "tickgate: setting up $venv with $python, once; about a minute" >&2
 pip="$venv/bin/python -m pip install -q --disable-pip-version-check --no-deps"    # no-deps: the lock names everything
 rm -f $venv/stamp

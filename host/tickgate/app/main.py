@@ -19,6 +19,7 @@ def main(arguments=None):
     """Run the command; exits with its status."""
     with _signals():
         status = _status(arguments)
+        _settle(sys.stderr)
     sys.exit(status)
 
 
@@ -27,12 +28,12 @@ def _status(arguments):
     try:
         _streams()
         status = _run(arguments) or 0
-        with contextlib.suppress(BrokenPipeError):   # who reads our output has seen enough: the status is the same
+        try:
             sys.stdout.flush()
-            return status
-        _discard(sys.stdout)
+        except BrokenPipeError:
+            _discard(sys.stdout)
         return status
-    except BrokenPipeError:
+    except BrokenPipeError:     # who reads our output has seen enough
         _discard(sys.stdout)
         return 0
     except KeyboardInterrupt:
@@ -80,15 +81,18 @@ def _told(line, status):
 
         with contextlib.suppress(OSError):
             traceback.print_exc()
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError, AttributeError):
-        _discard(sys.stdout)   # it takes nothing: Python must not try again at exit
-    try:
+    _settle(sys.stdout)
+    with contextlib.suppress(OSError):
         print(f"tickgate: {line}", file=sys.stderr, flush=True)
-    except OSError:
-        _discard(sys.stderr)
     return status
+
+
+def _settle(stream):
+    """Put out what the stream still holds; when it takes nothing, Python must not try again at exit, which would change the status."""
+    try:
+        stream.flush()
+    except (OSError, ValueError, AttributeError):
+        _discard(stream)
 
 
 def _discard(stream):

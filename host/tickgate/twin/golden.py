@@ -102,6 +102,7 @@ class Golden:
         """Process one frame (bytes from the destination address on, without FCS), marked by the MAC when its FCS was bad.
 
         ``cycles``: cycle of its first word when its words come one after the other, or of each word; it fills ``t_wire_ns``, which stays 0 without.
+        With a virtual card, whose line has no word in one cycle of 33: ``tickgate.device.word_cycle(start, numpy.arange(words))``.
         """
         data = bytes(data)
         self._publish.begin_frame(cycles)
