@@ -135,17 +135,26 @@ def test_bad_fcs_keeps_the_messages_and_tells(bench, make_message):
     got = bench.send(make_message("A", order_ref=1, side="S", shares=9, price=1_000_000), trailer=b"1234", bad_fcs=True)
     assert [r["kind"] for r in got] == ["top_of_book", "gap"]
     assert not got[0]["flags"] & 1 << 5
-    assert gaps(got) == [("F", 2, 0)]
+    assert gaps(got) == [("F", 1, 0)]               # taken at its word until then, but not as come
     assert bench.golden.origins().tolist()[1] == (0, -1, 0, 42 + 20 + 38 + 4 - 1)
-    assert bench.golden.stale == {1, 2}
+    assert bench.golden.stale == {1, 2} and bench.golden.expected == 1
+
+
+def test_one_wrong_bit_does_not_make_the_feed_look_old(bench):
+    bench.send(b"?" * 11)
+    before = bench.golden.session
+    got = bench.send(number=2 | 1 << 62, count=0, session=b"other 0001", bad_fcs=True)
+    assert gaps(got) == [("S", 1, (2 | 1 << 62) - 1), ("F", 2, 0)]
+    assert (bench.golden.session, bench.golden.expected) == (before, 2)
+    assert bench.send(b"?" * 11, number=2) == [] and bench.golden.expected == 3
 
 
 def test_what_a_cut_frame_did_not_bring_is_missed_next(bench):
     messages = [b"?" + bytes(40)] * 4
     got = bench.send(*messages, cut=42 + 20 + 43 + 43 + 20)
-    assert gaps(got) == [("F", 4, 0)]               # the third was handed on before the frame ended, the fourth never began
+    assert gaps(got) == [("F", 1, 0)]               # the third was handed on before the frame ended, the fourth never began
     assert bench.count("mold") == {"packets": 1, "messages": 3, "overruns": 1, "suspect": 1}
-    assert gaps(bench.send(b"?" * 11)) == [("G", 4, 1)]
+    assert gaps(bench.send(b"?" * 11)) == [("G", 1, 4)]     # nothing in a cut frame counts as come
 
 
 @pytest.mark.parametrize("base", [(1 << 31) - 2, 1 << 40])
