@@ -95,6 +95,8 @@ def replay(json_path, report_path, quiet, **job):
         console = Console(highlight=False, markup=False, emoji=False)
         with console.capture() as shown:   # written by us, since rich has its own ways when that fails
             summary.show(result, console)
+            if written:
+                console.print(f"wrote {' and '.join(filter(None, (json_path, report_path)))}")
         with contextlib.suppress(BrokenPipeError):   # the status counts all the same
             sys.stdout.write(shown.get())
     for text in result["differences"]:

@@ -46,7 +46,7 @@ def show(summary, console):
     types = " ".join(f"{t} {n:,}" for t, n in summary["messages"].items())
     kinds = ", ".join(f"{k} {n:,}" for k, n in summary["records_by_kind"].items())
     facts.add_row("capture", f"{summary['capture']['path']} ({summary['capture']['kind']})")
-    facts.add_row("card", f"{summary['card']}, preset {summary['preset']}, {summary['spacing']} spacing")
+    facts.add_row("card", f"{summary['card']}, {summary['spacing']} spacing")
     facts.add_row("messages", f"{summary['messages_total']:,} in {summary['frames']:,} frames: {types}")
     facts.add_row("records", f"{summary['records']:,}" + (f": {kinds}" if kinds else ""))
     unchecked = summary["status"] == "unchecked"

@@ -67,6 +67,9 @@ def filters(groups, scan, preset):
         if len(groups) > preset.filters:
             raise InputError(f"{len(groups)} groups asked for: preset {preset.name} has {preset.filters} filters")
         chosen = [parse_group(group) for group in dict.fromkeys(groups)]
+        if not scan.destinations.keys() & set(chosen):
+            there = ", ".join(f"{ipaddress.IPv4Address(group)}:{port}" for (group, port), _ in scan.destinations.most_common(NAMED))
+            raise InputError(f"--group: no datagram of the capture goes to {', '.join(groups)}; there are {there}")
     else:
         busiest = [destination for destination, _ in scan.destinations.most_common()]
         chosen = [destination for destination in busiest if scan.sessions[destination] & scan.sessions[busiest[0]]][:preset.filters]

@@ -36,8 +36,8 @@ class Scan:
     session: bytes = b""                                    # of the first datagram with ITCH
     first_sequence: int = 0                                 # of the same
     has_start: bool = False                                 # whether the first message is the start of messages (S with O)
-    symbols: dict = field(default_factory=dict)             # locate: symbol; from R, for want of one from other messages that name it
-    book: np.ndarray = field(default_factory=lambda: np.zeros(LOCATES, np.int64))   # book messages by locate
+    symbols: dict = field(default_factory=dict, repr=False)  # locate: symbol; from R, for want of one from other messages that name it
+    book: np.ndarray = field(default_factory=lambda: np.zeros(LOCATES, np.int64), repr=False)   # book messages by locate
     _prices: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64), repr=False)   # locate << 32 | price of orders, sorted, each once
     _orders: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)    # how many of each
 

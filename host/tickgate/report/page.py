@@ -14,7 +14,7 @@ def missing():
 def page(summary, series, books):
     """The page as text.
 
-    ``summary``: what ``tickgate.app.summary.as_json`` gives; ``series``: a ``Series``; ``books``: ``{slot: (bids, asks)}`` at the end, each a list of
+    ``summary``: what ``tickgate.app.replay.play`` gives; ``series``: a ``Series``; ``books``: ``{slot: (bids, asks)}`` at the end, each a list of
     (price 1e-4 USD, shares), best first, for the slots whose depth is known.
     """
     import jinja2

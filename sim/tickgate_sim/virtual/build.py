@@ -87,7 +87,10 @@ def _cached(root, kind, key, make):
     target, work = root / f"{kind}-{key}", root / f"{kind}-{key}{WORK}"
     if _is_whole(target):
         return target
-    with _locked(root / f"{kind}-{key}{LOCK}"):
+    with contextlib.ExitStack() as held:
+        if not held.enter_context(_locked(root / f"{kind}-{key}{LOCK}", wait=False)):
+            _say("waiting for another run that makes the same virtual card")
+            held.enter_context(_locked(root / f"{kind}-{key}{LOCK}"))
         if not _is_whole(target):
             try:
                 shutil.rmtree(work, ignore_errors=True)   # of one that was killed
@@ -234,6 +237,7 @@ def _run(command, log, **options):
 
 def _emit(design, folder):
     folder.mkdir()
+    _say(f"writing the Verilog of the virtual card (preset {design.preset})")
     # sys.path goes along, so that what is importable here is importable there
     env = os.environ | {"AMARANTH_USE_YOSYS": "builtin", "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     _run([sys.executable, "-m", f"{__package__}.emit", design.core, design.memories, design.preset, str(folder)], folder.parent / "emit.log", env=env)

@@ -189,9 +189,16 @@ def test_final_counters_are_compared(run, card, capture, name, tmp_path):
     assert told.get(name, name) in err
 
 
-def test_nothing_compared_is_no_success(run, card, capture):
+def test_group_that_is_not_in_the_capture(run, card, capture):
     card()
-    status, _, err = run("replay", capture, "--group", "233.1.2.3:1", "--quiet")
+    status, out, err = run("replay", capture, "--group", "233.1.2.3:1", "--quiet")
+    assert (status, out) == (2, "") and "233.1.2.3:1" in err and "there are 233.54.12.111:26477" in err and err.count("\n") == 1
+
+
+def test_nothing_compared_is_no_success(run, card, capture, monkeypatch):
+    card()
+    monkeypatch.setattr("tickgate.app.symbols.filters", lambda *_: ([(0xE9010203, 1)], []))   # card and twin listen where nothing is
+    status, _, err = run("replay", capture, "--quiet")
     assert status == 1 and "nothing was compared" in err
 
 
