@@ -1,5 +1,6 @@
 """What every test may count on: the tools' environment, and the real captures when they are there."""
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # Verilog is the same everywhere only with Amaranth's own yosys and a fixed order of sets; both are for the processes that tests start.
 os.environ.setdefault("AMARANTH_USE_YOSYS", "builtin")
 os.environ.setdefault("PYTHONHASHSEED", "0")
+
+# A shell starts what runs in its background with SIGINT ignored, and children inherit that: tests of Ctrl-C would wait for ever.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header():
