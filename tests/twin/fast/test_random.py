@@ -4,7 +4,10 @@ import random
 
 import pytest
 
+from tickgate.spec.itch50 import BY_CODE
+from tickgate.spec.moldudp64 import BLOCK
 from tickgate.spec.presets import PRESETS
+from tickgate.twin import Book
 from tickgate_sim.streams import PROFILES, Maker, universe
 
 from .reference import Pair
@@ -42,3 +45,12 @@ def test_equal_to_golden_at_length(profile):
     while left > 0:
         left -= run(profile, seed, min(left, 250_000))
         seed += 1
+
+
+def test_a_message_that_needs_room_counts_once():
+    """Longer messages at prices far apart: the ladders grow in between, and the message at which they do comes to the engine twice."""
+    add, count = BY_CODE[b"A"], 5000
+    messages = [add.encode(stock_locate=7, order_ref=k + 1, side="BS"[k % 2], shares=100, price=1 + 397_003 * k % (1 << 32)) + b"xyz" for k in range(count)]
+    book = Book(rows=None)
+    book.feed(b"".join(BLOCK.encode(length=len(m)) + m for m in messages))
+    assert book.counters["longer"] == book.counters["updates"] == book.live == count

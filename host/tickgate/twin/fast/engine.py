@@ -457,10 +457,6 @@ def run(state, begin, end, options, depth, looked, rows, row_room, trades, trade
                     number += ONE
                     at = m + length
                     continue
-                if size != _NONE:
-                    counts[0].longer += ONE
-                else:
-                    counts[0].unknown += ONE
             locate = big16(m + _LOCATE)
             if kind & _IS_BOOK:
                 if not symbols[locate].tracked:
@@ -567,6 +563,10 @@ def run(state, begin, end, options, depth, looked, rows, row_room, trades, trade
                     if byte(m + _MARKET) == _THIS_MARKET and (action == _HALTED or action == _TRADED):
                         symbols[locate].halted = np.uint8(action == _HALTED)
                     _event(state, events, options, m, number + ONE, locate, action, False)
+            if size == _NONE:       # here, since a message that finds no room comes once more
+                counts[0].unknown += ONE
+            elif length != size:
+                counts[0].longer += ONE
             types[code] += ONE
             number += ONE
             at = m + length
