@@ -13,13 +13,8 @@ from amaranth.back import verilog
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
-#: For Verilator. Its warnings stay fatal, but for those that come from how yosys writes Verilog and say nothing about the design.
-FLAGS = (
-    "-Wno-WIDTHEXPAND",      # Amaranth widens operands, yosys leaves that to Verilog's rules
-    "-Wno-WIDTHTRUNC",       # a bit_select becomes a shift of the whole
-    "-Wno-CASEINCOMPLETE",   # the default is assigned before the case
-    "-Wno-UNSIGNED",         # comparisons of generic parts with a constant 0
-)
+from .lint import ALLOWED
+
 #: For make, which cocotb runs itself. Precompiled headers need the first, since the wheel was built without it; -O1 is quickest to compile and run together.
 MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
 
@@ -34,7 +29,7 @@ def simulate(dut, test_file, *, name=None, sources=(), build="build/rtl", platfo
     name = name or type(dut).__name__
     text = verilog.convert(dut, name=name, emit_src=False, platform=platform)
     waves = os.environ.get("WAVES") == "1"
-    content = hashlib.sha256("\0".join([text, verilator.__version__, str(waves), *FLAGS, MAKEFLAGS, *(Path(s).read_text() for s in sources)]).encode())
+    content = hashlib.sha256("\0".join([text, verilator.__version__, str(waves), *ALLOWED, MAKEFLAGS, *(Path(s).read_text() for s in sources)]).encode())
     folder = Path(build, f"{name}-{content.hexdigest()[:12]}").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     seed = seed if seed is not None else int(os.environ.get("COCOTB_RANDOM_SEED") or random.getrandbits(31))
@@ -51,7 +46,7 @@ def simulate(dut, test_file, *, name=None, sources=(), build="build/rtl", platfo
             for compiled in runtime.glob("*.o"):  # Verilator's own, the same for every model and slow to compile
                 shutil.copy2(compiled, folder)
             with _environment(PATH=f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}", VERILATOR_ROOT=str(home), MAKEFLAGS=MAKEFLAGS):
-                runner.build(sources=[*sources, top], hdl_toplevel=name, build_dir=folder, always=True, waves=waves, build_args=FLAGS)
+                runner.build(sources=[*sources, top], hdl_toplevel=name, build_dir=folder, always=True, waves=waves, build_args=ALLOWED)
             runtime.mkdir(exist_ok=True)
             for compiled in folder.glob("verilated*.o"):
                 shutil.copy2(compiled, runtime / f"{compiled.name}.{os.getpid()}")

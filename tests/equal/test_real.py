@@ -1,7 +1,4 @@
 """Gateware = twin on real data, as the user runs it. The data are not in the repository: TICKGATE_DATA says where they are."""
-import os
-from pathlib import Path
-
 import pytest
 
 from tickgate.app.progress import Silent
@@ -9,12 +6,8 @@ from tickgate.app.replay import Job, play, prepare
 from tickgate.capture import sample_path
 from tickgate_sim.virtual.device import VirtualCard
 
-DATA = Path(os.environ.get("TICKGATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
-
 
 def _replay(path, **options):
-    if not path.exists():
-        pytest.skip(f"{path.name} is not there (TICKGATE_DATA)")
     plan = prepare(Job(capture=path, **options))
     with VirtualCard(plan.preset.name) as device:
         found, _ = play(plan, device, Silent())
@@ -30,18 +23,18 @@ def test_shipped_sample(spacing):
     assert found["records_by_kind"]["top_of_book"] > 1000 and not found["faults"]
 
 
-def test_slice_of_a_day():
-    found = _replay(DATA / "itch" / "derived_20191230_book_slice.itch", symbols="top:16")
+def test_slice_of_a_day(real_data):
+    found = _replay(real_data("itch/derived_20191230_book_slice.itch"), symbols="top:16")
     assert found["records_by_kind"]["top_of_book"] == sum(s["updates"] for s in found["symbols"]) > 1000 and not found["faults"]
 
 
 @pytest.mark.parametrize("name", ["AddOrderNoMpidAttributionMessage", "Multiple.Packets", "OrderDeleteMessage", "OrderExecutedMessage", "OrderReplaceMessage",
                                   "StockTradingActionMessage"])
-def test_packets_as_captured(name):
-    assert _replay(DATA / "mold" / f"Nasdaq.Equities.TotalView.Itch.v5.0__{name}.pcap")["compared"] > 0
+def test_packets_as_captured(real_data, name):
+    assert _replay(real_data(f"mold/Nasdaq.Equities.TotalView.Itch.v5.0__{name}.pcap"))["compared"] > 0
 
 
 @pytest.mark.slow
-def test_first_hour_of_a_day():
-    found = _replay(DATA / "itch" / "nasdaq_head_251837.truncated.gz", symbols="top:16")
+def test_first_hour_of_a_day(real_data):
+    found = _replay(real_data("itch/nasdaq_head_251837.truncated.gz"), symbols="top:16")
     assert found["compared"] > 1000 and len(found["notes"]) == 2

@@ -1,8 +1,6 @@
 """Tables are checked when they are made, and everything that derives from one agrees."""
 import json
-import os
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -119,11 +117,8 @@ def test_nothing_is_cut_silently():
         add.decode(bytes(35))
 
 
-def test_itch_lengths_and_fields_against_the_fact_table():
-    path = Path(os.environ.get("TICKGATE_DATA") or Path(__file__).parents[2] / "../shared/data").parent / "protocols/itch50.json"
-    if not path.is_file():
-        pytest.skip(f"no fact table beside the data: {path.name} is not there")
-    facts = json.loads(path.read_text())
+def test_itch_lengths_and_fields_against_the_fact_table(real_data):
+    facts = json.loads(real_data("../protocols/itch50.json").read_text())
     assert {m.code.decode(): m.size for m in itch50.MESSAGES} == facts["length_by_type"]
     for code, message in facts["messages"].items():
         assert [(f["offset"], f["length"]) for f in message["fields"]] == [(f.offset, f.size) for f in itch50.BY_CODE[code.encode()].fields], code

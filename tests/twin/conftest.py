@@ -1,7 +1,5 @@
 """A small bench around the twin, and a second book that shares nothing with it but the tables of ``tickgate.spec``."""
-import os
 import zlib
-from pathlib import Path
 
 import pytest
 
@@ -187,9 +185,6 @@ def brute():
 
 
 @pytest.fixture(scope="session")
-def itch_data():
+def itch_data(real_data):
     """Directory of real ITCH files; skips when it is not there."""
-    root = Path(os.environ.get("TICKGATE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "itch"
-    if not root.is_dir():
-        pytest.skip(f"no real data in {root} (set TICKGATE_DATA)")
-    return root
+    return real_data("itch")

@@ -46,13 +46,12 @@ class Orders:
                     continue
                 live[key] = [*own, amount]
                 row(k, act, ref, own, amount, amount)
+            elif (act in _REDUCES or act == _D or act == _U) and key not in live:
+                faults["unknown_reference"] += 1
+                if not split:
+                    row(k, act, ref, own, amount, 0)
             elif act in _REDUCES:
-                order = live.get(key)
-                if order is None:
-                    faults["unknown_reference"] += 1
-                    if not split:
-                        row(k, act, ref, own, amount, 0)
-                    continue
+                order = live[key]
                 if amount >= order[3]:
                     if amount > order[3]:
                         faults["overfill"] += 1
@@ -62,20 +61,10 @@ class Orders:
                     order[3] -= amount
                     row(k, act, ref, order, amount, order[3])
             elif act == _D:
-                order = live.pop(key, None)
-                if order is None:
-                    faults["unknown_reference"] += 1
-                    if not split:
-                        row(k, act, ref, own, amount, 0)
-                    continue
+                order = live.pop(key)
                 row(k, act, ref, order, order[3], 0)
             elif act == _U:
-                order = live.pop(key, None)
-                if order is None:
-                    faults["unknown_reference"] += 1
-                    if not split:
-                        row(k, act, ref, own, amount, 0)
-                    continue
+                order = live.pop(key)
                 own = (order[0], its_price, its_rest)
                 is_new = (locate, new) not in live and new != ref
                 if split:

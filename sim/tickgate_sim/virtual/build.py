@@ -17,6 +17,8 @@ from pathlib import Path
 from tickgate.device import DeviceError
 from tickgate.spec.presets import PRESETS
 
+from ..lint import ALLOWED
+
 HERE = Path(__file__).resolve().parent
 LIBRARY = "card.so"
 STAMP = "stamp"           # in each cached folder: what its files must be
@@ -24,15 +26,12 @@ WORK = ".work"            # what a folder is called while it is made
 LOCK = ".lock"            # held by the process that makes it
 LITTLE_SPACE = 1 << 20    # bytes: less than this and a disk counts as full
 
-#: Verilator. Its warnings are errors, except those that are named here.
+#: For Verilator.
 VERILATE = (
     "--cc", "--exe", "--build", "--top-module", "core", "--Mdir", "obj", "-o", LIBRARY,
     "-O3", "--x-assign", "fast",
     "--x-initial", "unique",          # registers without a reset value start as bits made from the card's seed
-    "-Wno-WIDTHEXPAND",               # Amaranth's operators widen their operands, and yosys writes that down without saying so
-    "-Wno-WIDTHTRUNC",                # bit_select becomes a shift of the whole
-    "-Wno-CASEINCOMPLETE",            # the default is assigned before the case
-    "-Wno-UNSIGNED",                  # comparisons of generic parts with a constant 0
+    *ALLOWED,
     "--output-split", "15000", "--output-split-cfuncs", "5000",   # files that compile beside each other
     "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include",                  # the wheel was built without it, and precompiled headers need it
 )

@@ -1,6 +1,4 @@
 """Real data and small captures for the tests of this folder."""
-import os
-from pathlib import Path
 
 import pytest
 
@@ -9,13 +7,9 @@ from tickgate.spec import itch50
 
 
 @pytest.fixture(scope="session")
-def data():
+def data(real_data):
     """The folder with real data; skips when it is not there."""
-    root = Path(__file__).resolve().parents[3]
-    folder = Path(os.environ.get("TICKGATE_DATA") or root.parent / "shared" / "data")
-    if not (folder / "itch").is_dir():
-        pytest.skip(f"no real data in {folder} (set TICKGATE_DATA)")
-    return folder
+    return real_data("itch").parent
 
 
 @pytest.fixture(scope="session")
