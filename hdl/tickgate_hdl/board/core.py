@@ -93,7 +93,7 @@ class Core(wiring.Component):
                      publisher.distrust.eq(regs.mold.restart_strobe & used)]
 
         # ---- clear: after reset and when the host asks, once the path is empty, a row of every memory a cycle
-        row_bits = max(min(12, p.index_bits), p.tick_bits, p.slot_bits, 8)
+        row_bits = max(min(12, p.index_bits), p.tick_bits, min(12, p.slot_bits + 1 + p.tick_bits // 2), 8)   # of the longest memory, and of the type counts
         row, quiet = Signal(row_bits), Signal(range(QUIET + 1))
         ready, clearing, after_reset = Signal(), Signal(), Signal(init=1)
         m.d.comb += [regs.control.ready.eq(ready), net.enable.eq(regs.control.enable & ready), clearing.eq(~ready & (quiet == QUIET))]

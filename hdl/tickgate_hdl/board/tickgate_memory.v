@@ -14,8 +14,8 @@ module tickgate_memory #(
   assign b_out = b_q[LATENCY-1];
   integer k;
   always @(posedge clk) begin
-    a_q[0] <= mem[a_address];
-    b_q[0] <= mem[b_address];
+    a_q[0] <= mem[a_address] ^ {WIDTH{a_write}};
+    b_q[0] <= mem[b_address] ^ {WIDTH{a_write && a_address == b_address}};
     for (k = 1; k < LATENCY; k = k + 1) begin
       a_q[k] <= a_q[k-1];
       b_q[k] <= b_q[k-1];

@@ -25,6 +25,8 @@ from ..board.memory import DeepMemory
 from ..stream.logic import above_mask, above_parts, encode, equal, lowest
 from .ticks import times_tick
 
+ROW_BITS = 12  # rows that are cleared one a cycle, all memories together
+
 
 def best(*, tick_bits, quantity_bits, count_bits):
     """One level in full."""
@@ -70,7 +72,7 @@ class Ladder(wiring.Component):
             "load": In(1), "load_slot": In(slot_bits), "load_base": In(32), "load_tick": In(2),
             "tops": Out(stream.Signature(top(self.quantity_bits), always_ready=True)),
             "order_price": Out(32),                                      # one cycle after tops, of a removal: 0 outside the ladder
-            "clear": In(1), "clear_row": In(12)})
+            "clear": In(1), "clear_row": In(ROW_BITS)})
 
     def elaborate(self, platform):
         m = Module()
@@ -99,7 +101,8 @@ class Ladder(wiring.Component):
         m.submodules.bases = bases = memory.Memory(shape=34, depth=1 << slot_bits, init=[])
         base_write, base_read = bases.write_port(), bases.read_port(domain="comb")
         m.submodules.levels = levels = DeepMemory(bank_bits=slot_bits + 1, row_bits=tick_bits, width=Level.size, latency=3)
-        m.submodules.bits = bits = DeepMemory(bank_bits=slot_bits + 1, row_bits=group_bits, width=width, latency=1)
+        rows = min(slot_bits + 1 + group_bits, ROW_BITS)
+        m.submodules.bits = bits = DeepMemory(bank_bits=slot_bits + 1 + group_bits - rows, row_bits=rows, width=width, latency=1, primitive="block")
         m.d.comb += [base_write.en.eq(self.load), base_write.addr.eq(self.load_slot), base_write.data.eq(Cat(self.load_base, self.load_tick)),
                      levels.clear.eq(self.clear), levels.clear_row.eq(self.clear_row), bits.clear.eq(self.clear), bits.clear_row.eq(self.clear_row)]
 

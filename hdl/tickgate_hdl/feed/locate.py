@@ -25,7 +25,7 @@ class LocateTable(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.candidates = candidates = DeepMemory(bank_bits=4, row_bits=12, width=self.slot_bits, latency=2)
+        m.submodules.candidates = candidates = DeepMemory(bank_bits=0, row_bits=16, width=self.slot_bits, latency=2, primitive="block")
         m.submodules.slots = slots = memory.Memory(shape=17, depth=1 << self.slot_bits, init=[])
         write, read = slots.write_port(), slots.read_port(domain="comb")
         m.d.comb += [

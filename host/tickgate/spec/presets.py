@@ -25,7 +25,7 @@ class Preset:
 
         need(self.symbols in (1, 2, 4, 8, 16, 32, 64), f"symbols must be a power of two up to 64, not {self.symbols}")
         need(self.tick_bits in (6, 8, 10, 12), f"tick_bits must be 6, 8, 10 or 12, not {self.tick_bits}")
-        need(4 <= self.index_bits <= 16, f"index_bits must be 4 to 16, not {self.index_bits}")
+        need(4 <= self.index_bits <= 18, f"index_bits must be 4 to 18, not {self.index_bits}")
         need(1 <= self.tables <= 5, f"tables must be 1 to 5, not {self.tables}")
         need(self.index_bits + 8 <= self.reference_bits <= 64, f"reference_bits must be index_bits + 8 to 64, not {self.reference_bits}")
         need(self.lanes == 4, f"lanes must be 4 (10G), not {self.lanes}")
@@ -63,4 +63,6 @@ class Preset:
 PRESETS = {p.name: p for p in (
     Preset(name="small", symbols=4, tick_bits=8, index_bits=8),      # 1,024 orders: unit and formal tests
     Preset(name="demo", symbols=16, tick_bits=12, index_bits=14),    # 65,536 orders
+    # one SLR of a U280: 72 bits an order, so that it fits into one word of ultra RAM; references are below 2^35
+    Preset(name="full", symbols=64, tick_bits=12, index_bits=16, reference_bits=35),   # 262,144 orders
 )}
