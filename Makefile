@@ -5,7 +5,7 @@
 #   LIMIT    sim: ITCH messages to replay     WAVES   sim: 1 writes build/sim/waves.fst
 #   TESTS    test, test-slow: files or folders (tests)
 #   JOBS     test, test-slow: processes (auto)
-#   CHECK    emit: 1 only checks that the files are fresh
+#   CHECK    emit, synth, latency: 1 only checks that the pages are fresh
 
 PRESET ?= demo
 TESTS ?= tests
@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 export AMARANTH_USE_YOSYS := builtin
 export PYTHONHASHSEED := 0
 
-.PHONY: help setup sim test test-slow rtl lint emit lock bench clean
+.PHONY: help setup sim test test-slow rtl formal synth latency lint emit lock bench clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
@@ -41,6 +41,12 @@ test-slow: setup  ## the slow tests: minutes to hours, see CONTRIBUTING.md for h
 
 rtl: setup  ## the RTL benches alone: cocotb and Verilator on each hop
 	@$(PYTEST) tests/rtl
+
+synth: setup  ## every hop through yosys: resources, logic levels, estimate of the clock, gates; docs/synth.md, build/synth/summary.json
+	@$(BIN)/python -m tickgate_sim.synth $(if $(CHECK),--check)
+
+latency: setup  ## cycles of every message type, idle and at line rate, on the full virtual card; docs/latency.md, build/latency/summary.json
+	@$(BIN)/python -m tickgate_sim.latency $(if $(CHECK),--check)
 
 lint: setup  ## ruff on everything
 	@$(BIN)/ruff check .

@@ -1,8 +1,9 @@
-"""Synthetic trading days for the benchmark: ``python -m bench.generate OUT MESSAGES SYMBOLS SEED``. Compiled, some millions of messages a second.
+"""Synthetic trading days for the benchmark: ``python -m bench.generate OUT MESSAGES SYMBOLS SEED [LIVE]``. Compiled, some millions of messages a second.
 
 A day as BinaryFILE: stock directory, a pre-open with a stub quote on each side of every symbol, then adds, deletes, replaces, executes and cancels.
 Every message names a live order, executes take the oldest order at the best price, no book is ever crossed. A few symbols have most of the messages
 (the k-th 1/k of the first), orders that leave are mostly young, prices lie around a middle that wanders, references grow by 1 or 2.
+With LIVE every symbol has about that many live orders from the open on: days that fill an order table.
 """
 import sys
 
@@ -101,7 +102,7 @@ def _distance(rng):
 
 
 @njit
-def _day(out, messages, rng, shares_of, names, middle):
+def _day(out, messages, rng, shares_of, names, middle, usual, crowded):
     """Fill ``out``; returns bytes and messages."""
     symbols, most = len(names), messages + 2 * len(names)
     reference, quantity, tick = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
@@ -123,7 +124,8 @@ def _day(out, messages, rng, shares_of, names, middle):
             at = end
             made += 1
             time += 1000
-    quiet = 2 * symbols + messages // 33      # adds before the open, the stub quotes first
+    # adds before the open, the stub quotes first
+    quiet = 2 * symbols + (usual * symbols if crowded else messages // 33)
     done, burst, burst_symbol = 0, 0, 0
     while made < messages - 2:
         is_open = done >= quiet
@@ -133,7 +135,7 @@ def _day(out, messages, rng, shares_of, names, middle):
             made += 1
         # which symbol, when, what
         if not is_open:
-            i = done // 2 if done < 2 * symbols else np.searchsorted(shares_of, _uniform(rng))
+            i = done // 2 if done < 2 * symbols else done % symbols if crowded else np.searchsorted(shares_of, _uniform(rng))
             time += (OPEN - START) // (quiet + 1)
             act = ADD
         else:
@@ -148,7 +150,7 @@ def _day(out, messages, rng, shares_of, names, middle):
                     burst, burst_symbol = _geometric(rng, 0.3), i
             act = np.searchsorted(MIX, _uniform(rng))
             if act > TRADE:
-                act = ADD if count[i] < USUAL else DELETE
+                act = ADD if count[i] < usual else DELETE
             if count[i] < FEWEST:
                 act = ADD
             if count[i] >= MOST - 2:
@@ -252,10 +254,13 @@ def _day(out, messages, rng, shares_of, names, middle):
     return at, made
 
 
-def day(messages, symbols, seed):
+def day(messages, symbols, seed, live=None):
     """A day as bytes, without the end marker (not every reader takes one): the same for the same numbers."""
-    if messages < 20 * symbols:
-        raise ValueError(f"{symbols} symbols need at least {20 * symbols} messages, not {messages}")
+    if live is not None and not FEWEST <= live < MOST:
+        raise ValueError(f"live orders of a symbol must be {FEWEST} to {MOST - 1}, not {live}")
+    least = symbols * (20 + (live or 0))
+    if messages < least:
+        raise ValueError(f"{symbols} symbols need at least {least} messages, not {messages}")
     chosen = np.random.default_rng(seed)
     weights = chosen.permutation(1.0 / np.arange(1, symbols + 1))
     shares_of = np.cumsum(weights / weights.sum())
@@ -264,7 +269,8 @@ def day(messages, symbols, seed):
     names = np.array([list(name.encode()) for name in letters], np.uint8)
     middle = np.exp(chosen.uniform(np.log(2500), np.log(50_000), symbols)).astype(np.int64)
     out = np.zeros(messages * 40 + LONGEST, np.uint8)
-    size, made = _day(out, messages, np.array([seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15), shares_of, names, middle)
+    size, made = _day(out, messages, np.array([seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15), shares_of, names, middle,
+                      live or USUAL, live is not None)
     assert made == messages
     return out[:size].tobytes()
 

@@ -1,0 +1,82 @@
+"""``make latency``: writes docs/latency.md and build/latency/summary.json.
+
+    python -m tickgate_sim.latency [--preset full] [--messages 100000] [--check]
+
+Exit status: 1 when a message was lost, when a latency is not the declared one or changes under load, or with ``--check`` when the page is not what was
+found. The page is of preset full alone.
+"""
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tickgate.app.latency import nanoseconds
+from tickgate.spec.presets import PRESETS
+
+from .declared import GROUPS, hops, top_of_book
+from .measured import LONG, measure
+
+PAGE, SUMMARY = Path("docs/latency.md"), Path("build/latency/summary.json")
+
+
+def wrong(rows):
+    """What no run may show, a line each."""
+    declared = top_of_book()
+    return [f"{row.pattern}: {row.lost} records lost" for row in rows if row.lost] + [
+        f"{row.pattern}: {t} takes {span[0]} to {span[1]} cycles {how}, declared are {declared[t]}"
+        for row in rows for how, spans in (("idle", row.idle), ("at line rate", row.packed)) for t, span in spans.items() if span != (declared[t],) * 2]
+
+
+def _span(span):
+    return str(span[0]) if span[0] == span[1] else f"{span[0]} to {span[1]}"
+
+
+def page(preset, rows):
+    columns = [hops(types) for types in GROUPS]
+    table = [f"| {column[0]} | {column[1]} | " + " | ".join(str(c[k][2]) for c in columns) + " |" for k, column in enumerate(columns[0])]
+    tops, totals = ([sum(cycles for _, _, cycles in column[:end]) for column in columns] for end in (-1, None))
+    lines = [f"| {row.pattern} | {row.offered:,} | {row.spacing:.2f} | {row.lost} | "
+             + ", ".join(f"{t} {_span(span)}" for t, span in row.packed.items()) + f" | {row.change} |" for row in rows]
+    return "\n".join([
+        "# Latency, in cycles", "",
+        "Written by `make latency`. A cycle is 3.103 ns (322.265625 MHz). It runs from the word with the last byte that decides what a message does, at the MAC's output, to the cycle in",
+        "which the result is valid. Everything is the same for every message of a type: at any alignment, whatever the book looks like, idle and at line rate, with the bubbles of the line.", "",
+        "## What the hops declare", "", "Each hop's `LATENCY` is held by its own tests; these are their sums.", "",
+        "| hop | from → to | " + " | ".join(GROUPS) + " |", "|---|---|" + "---|" * len(GROUPS), *table,
+        "| **last needed byte → top of book** | | " + " | ".join(f"**{n}** ({nanoseconds(n):.1f} ns)" for n in tops) + " |",
+        "| last needed byte → record | | " + " | ".join(f"{n} ({nanoseconds(n):.1f} ns)" for n in totals) + " |", "",
+        "The transceiver, PCS and MAC before it, and the way to host memory behind it, are not in these sums.", "",
+        "## What the virtual card shows", "",
+        f"Preset `{preset}`, one symbol, so that every message meets the one before it. *Packed*: datagrams with up to {LONG:,} bytes of messages (jumbo frames), back to back at 10G line rate.",
+        "*Idle*: a message a frame. *Spacing* is the mean distance of the messages of a datagram. Every record was compared with the twin's. The table counts from the last needed byte to the top",
+        "of book: the record's own times, less the cycles from top of book to record.", "",
+        "| pattern | messages offered | spacing, cycles | lost | top of book after, cycles, packed | change against idle |", "|---|---|---|---|---|---|", *lines, ""])
+
+
+def main(arguments=None):
+    options = argparse.ArgumentParser(prog="python -m tickgate_sim.latency", description=__doc__.splitlines()[0])
+    options.add_argument("--preset", default="full", choices=PRESETS)
+    options.add_argument("--messages", type=int, default=100_000, help="of each pattern at line rate")
+    options.add_argument("--check", action="store_true", help="fail when docs/latency.md is not what is found")
+    options = options.parse_args(arguments)
+    rows = measure(options.preset, options.messages)
+    for row in rows:
+        print(f"{row.pattern}: {row.offered:,} messages, {row.lost} lost, packed {row.packed}, idle {row.idle}")
+    problems = wrong(rows)
+    text = page(options.preset, rows)
+    if options.preset == "full":
+        SUMMARY.parent.mkdir(parents=True, exist_ok=True)
+        SUMMARY.write_text(json.dumps({"preset": options.preset, "top_of_book": top_of_book(), "line_rate": [
+            {"pattern": row.pattern, "offered": row.offered, "spacing_cycles": round(row.spacing, 3), "lost": row.lost, "packed": row.packed, "idle": row.idle,
+             "change": row.change} for row in rows]}, indent=1) + "\n")
+        if not options.check:
+            PAGE.write_text(text)
+        elif not PAGE.exists() or PAGE.read_text() != text:
+            problems.append(f"{PAGE} is stale: make latency writes it")
+    for problem in problems:
+        print(f"tickgate: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
