@@ -6,7 +6,8 @@ gateware and twin) and says how many orders were live when the first found no ro
 
 - *ramp*: orders come and go, 6 go for each 10 that come, until one is lost;
 - *steady*: as many live as the preset promises, then millions of operations at that number.
-References grow by 1 to twice the mean gap; 80 % of the orders that go are among the youngest. CAPTUREs are BinaryFILEs, whose orders are all taken, whatever their symbol.
+References grow by 1 to twice the mean gap; 80 % of the orders that go are among the youngest. CAPTUREs are BinaryFILEs, whose orders are all taken,
+whatever their symbol.
 """
 import json
 import sys
@@ -24,7 +25,7 @@ PAGE, SUMMARY = Path("docs/capacity.md"), Path("build/bench/load.json")
 GAPS = (1, 2, 20, 200)
 STEADY = 20_000_000     # operations
 SEEDS = (1, 2, 3)
-SHOWN = ("full",)
+SHOWN = [name for name, preset in PRESETS.items() if preset.orders >= 1 << 18]
 
 
 def hash_table(preset):
@@ -63,7 +64,7 @@ def _take(fill, hashes, ways, reference):
 
 @njit
 def _play(hashes, fill, ways, seed, gap, target, operations):
-    """``target`` live orders are kept for ``operations``; 0: more and more, until one is lost. Returns most live, live at the first loss (0: none), and losses."""
+    """``target`` live orders are kept for ``operations``; 0: more and more, until one is lost. Returns most live, live at the first loss (0: none), losses."""
     np.random.seed(seed)
     live = np.empty(1 << 23, np.int64)
     where = np.empty(1 << 23, np.int8)
@@ -163,40 +164,59 @@ def _orders(data, hashes, fill, ways):
     return messages, most, first, lost
 
 
-def _row(*cells):
-    return "| " + " | ".join(f"{c:,}" if isinstance(c, int) else str(c) for c in cells) + " |"
+PAGE_TEXT = """# How many orders fit
+
+Written by `python -m bench.load CAPTURE ...`.
+
+{presets}
+
+A new order goes into the emptiest of its buckets and is never moved, so one may find no room long before the table is full: then it is counted, its symbol
+is stale, and no book is wrong ([path.md](path.md)). *Ramp*: live orders grow until the first one is lost (10 come for 6 that go; three seeds). *Steady*: as
+many live as promised, then {steady:,} operations. *Gap* is the mean distance of new references; 80 % of the orders that go are among the youngest.
+
+{sequences}
+
+Files, every order of every symbol taken in:
+
+{files}
+"""
+
+
+def _table(head, rows):
+    return "\n".join("| " + " | ".join(f"{c:,}" if isinstance(c, int) else str(c) for c in row) + " |" for row in (head, ["---"] * len(head), *rows))
 
 
 def main(captures):
     found, lines = [], []
+
+    def say(**what):
+        found.append(what)
+        print(what, flush=True)
+
     for preset in (PRESETS[name] for name in SHOWN):
         for gap in GAPS:
+            ramps = []
             for seed in SEEDS:
                 _, first, _ = play(preset, seed, gap)
-                found.append({"preset": preset.name, "what": "ramp", "gap": gap, "seed": seed, "first_loss": first, "load": first / preset.places})
-                print(found[-1], flush=True)
+                ramps.append(first)
+                say(preset=preset.name, what="ramp", gap=gap, seed=seed, first_loss=first, load=first / preset.places)
             most, first, lost = play(preset, 1, gap, preset.orders, STEADY)
-            found.append({"preset": preset.name, "what": "steady", "gap": gap, "seed": 1, "live": most, "operations": STEADY, "first_loss": first, "lost": lost})
-            print(found[-1], flush=True)
-            ramps = [f["first_loss"] for f in found if f["preset"] == preset.name and f["what"] == "ramp" and f["gap"] == gap]
-            lines.append(_row(preset.name, gap, f"{min(ramps):,} to {max(ramps):,}", f"{min(ramps) / preset.places:.2f} to {max(ramps) / preset.places:.2f}", most, STEADY, lost))
+            say(preset=preset.name, what="steady", gap=gap, seed=1, live=most, operations=STEADY, first_loss=first, lost=lost)
+            low, high = min(ramps), max(ramps)
+            lines.append([preset.name, gap, f"{low:,} to {high:,}", f"{low / preset.places:.2f} to {high / preset.places:.2f}", most, lost])
         for path in captures:
             fill = np.zeros((preset.tables, 1 << preset.index_bits), np.int8)
             messages, most, first, lost = map(int, _orders(np.frombuffer(_bytes(path), np.uint8), hash_table(preset), fill, preset.ways))
-            found.append({"preset": preset.name, "what": "capture", "name": Path(path).name, "messages": messages, "live": most, "first_loss": first, "lost": lost})
-            print(found[-1], flush=True)
-    captured = [_row(f["preset"], f["name"], f["messages"], f["live"], f["lost"]) for f in found if f["what"] == "capture"]
+            say(preset=preset.name, what="capture", name=Path(path).name, messages=messages, live=most, first_loss=first, lost=lost)
     SUMMARY.parent.mkdir(parents=True, exist_ok=True)
     SUMMARY.write_text(json.dumps(found, indent=1) + "\n")
-    PAGE.write_text("\n".join([
-        "# How many orders fit", "", "Written by `python -m bench.load CAPTURE ...`.", "",
-        "| preset | symbols | ticks a side | places | promised live orders |", "|---|---|---|---|---|",
-        *(_row(p.name, p.symbols, p.ticks, p.places, p.orders) for p in PRESETS.values()), "",
-        "A new order goes into the emptiest of its buckets and is never moved, so one may find no room long before the table is full: then it is counted, its symbol is stale, and no book is",
-        "wrong ([path.md](path.md)). *Ramp*: live orders grow until the first one is lost (10 come for 6 that go; three seeds). *Steady*: as many live as promised, then 20 million operations.",
-        "*Gap* is the mean distance of new references; 80 % of the orders that go are among the youngest.", "",
-        "| preset | gap | ramp: live at the first loss | load there | steady: live | operations | lost |", "|---|---|---|---|---|---|---|", *lines, "",
-        "Files, every order of every symbol taken in:", "", "| preset | file | messages | live at most | lost |", "|---|---|---|---|---|", *captured, ""]))
+    PAGE.write_text(PAGE_TEXT.format(
+        steady=STEADY,
+        presets=_table(["preset", "symbols", "ticks a side", "places", "promised live orders"],
+                       ([p.name, p.symbols, p.ticks, p.places, p.orders] for p in PRESETS.values())),
+        sequences=_table(["preset", "gap", "ramp: live at the first loss", "load there", "steady: live", "lost"], lines),
+        files=_table(["preset", "file", "messages", "live at most", "lost"],
+                     ([f["preset"], f["name"], f["messages"], f["live"], f["lost"]] for f in found if f["what"] == "capture"))))
 
 
 if __name__ == "__main__":

@@ -27,30 +27,50 @@ def wrong(rows):
         for row in rows for how, spans in (("idle", row.idle), ("at line rate", row.packed)) for t, span in spans.items() if span != (declared[t],) * 2]
 
 
+PAGE_TEXT = """# Latency, in cycles
+
+Written by `make latency`. A cycle is 3.103 ns (322.265625 MHz). It runs from the word with the last byte that decides what a message does, at the MAC's
+output, to the cycle in which the result is valid. It is the same for every message of a type: at any alignment, whatever the book looks like, idle and at
+line rate, with the bubbles of the line.
+
+## What the hops declare
+
+Each hop's `LATENCY` is held by its own tests; these are their sums.
+
+{declared}
+
+The transceiver, PCS and MAC before it, and the way to host memory behind it, are not in these sums.
+
+## What the virtual card shows
+
+Preset `{preset}`, one symbol, so that every message meets the one before it. *Packed*: datagrams with up to {long:,} bytes of messages (jumbo frames), back to
+back at 10G line rate; change is against *idle*, a message a frame. *Spacing* is the mean distance of the messages of a datagram. Every record was compared
+with the twin's. Cycles count from the last needed byte to the top of book: the record's own times, less the cycles from top of book to record.
+
+{measured}
+"""
+
+
 def _span(span):
     return str(span[0]) if span[0] == span[1] else f"{span[0]} to {span[1]}"
 
 
+def _table(head, *rows):
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+
+
 def page(preset, rows):
     columns = [hops(types) for types in GROUPS]
-    table = [f"| {column[0]} | {column[1]} | " + " | ".join(str(c[k][2]) for c in columns) + " |" for k, column in enumerate(columns[0])]
     tops, totals = ([sum(cycles for _, _, cycles in column[:end]) for column in columns] for end in (-1, None))
-    lines = [f"| {row.pattern} | {row.offered:,} | {row.spacing:.2f} | {row.lost} | "
-             + ", ".join(f"{t} {_span(span)}" for t, span in row.packed.items()) + f" | {row.change} |" for row in rows]
-    return "\n".join([
-        "# Latency, in cycles", "",
-        "Written by `make latency`. A cycle is 3.103 ns (322.265625 MHz). It runs from the word with the last byte that decides what a message does, at the MAC's output, to the cycle in",
-        "which the result is valid. Everything is the same for every message of a type: at any alignment, whatever the book looks like, idle and at line rate, with the bubbles of the line.", "",
-        "## What the hops declare", "", "Each hop's `LATENCY` is held by its own tests; these are their sums.", "",
-        "| hop | from → to | " + " | ".join(GROUPS) + " |", "|---|---|" + "---|" * len(GROUPS), *table,
-        "| **last needed byte → top of book** | | " + " | ".join(f"**{n}** ({nanoseconds(n):.1f} ns)" for n in tops) + " |",
-        "| last needed byte → record | | " + " | ".join(f"{n} ({nanoseconds(n):.1f} ns)" for n in totals) + " |", "",
-        "The transceiver, PCS and MAC before it, and the way to host memory behind it, are not in these sums.", "",
-        "## What the virtual card shows", "",
-        f"Preset `{preset}`, one symbol, so that every message meets the one before it. *Packed*: datagrams with up to {LONG:,} bytes of messages (jumbo frames), back to back at 10G line rate.",
-        "*Idle*: a message a frame. *Spacing* is the mean distance of the messages of a datagram. Every record was compared with the twin's. The table counts from the last needed byte to the top",
-        "of book: the record's own times, less the cycles from top of book to record.", "",
-        "| pattern | messages offered | spacing, cycles | lost | top of book after, cycles, packed | change against idle |", "|---|---|---|---|---|---|", *lines, ""])
+    declared = _table(["hop", "from → to", *GROUPS],
+                      *([hop, way, *(str(column[k][2]) for column in columns)] for k, (hop, way, _) in enumerate(columns[0])),
+                      ["**last needed byte → top of book**", "", *(f"**{n}** ({nanoseconds(n):.1f} ns)" for n in tops)],
+                      ["last needed byte → record", "", *(f"{n} ({nanoseconds(n):.1f} ns)" for n in totals)])
+    measured = _table(["pattern", "messages offered", "spacing, cycles", "lost", "cycles to the top of book, packed", "change"], *(
+        [row.pattern, f"{row.offered:,}", f"{row.spacing:.2f}", str(row.lost), ", ".join(f"{t} {_span(span)}" for t, span in row.packed.items()),
+         str(row.change)]
+        for row in rows))
+    return PAGE_TEXT.format(preset=preset, long=LONG, declared=declared, measured=measured)
 
 
 def main(arguments=None):

