@@ -153,9 +153,9 @@ def _day(out, messages, rng, shares_of, names, middle, usual, crowded):
                 act = ADD if count[i] < usual else DELETE
             if count[i] < FEWEST:
                 act = ADD
-            if count[i] >= MOST - 2:
-                act = DELETE
             middle[i] = min(max(middle[i] + (_uniform(rng) - 0.5) * 0.6, EDGE), WINDOW - EDGE)
+        if count[i] >= MOST - 2:
+            act = DELETE
         done += 1
         # of which order
         order, side, taken = -1, _below(rng, 2), 0

@@ -149,6 +149,7 @@ made once. Every program runs {rounds} times in a fresh process, all in turn. Th
 loading of compiled code are outside of it, growing the book's arrays is inside. Medians; CPU time decides, since other work on the machine
 stretches the clock. Programs that need a microsecond a message and more get the first 200,000 messages of such a day.
 What the programs find must agree: messages by type, and the best-bid-and-offer rows (those left out that repeat their symbol's row before).
+Both keep all their rows as arrays; `itch-book` is fed 4 MiB at a time, as its own command does, the twin at once.
 
 The peers are what a Python user can install: `itch-book` (C++ core; it has no count of its own, what is measured is its message statistics,
 for which it builds its books), `itchcpp` (C++ parser, an object a message), `itchfeed` and `meatpy` (Python).

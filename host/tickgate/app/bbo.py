@@ -13,7 +13,7 @@ LEVELS = 32      # levels in which a round lot must be found
 @click.option("--every", type=click.Choice(["change", "message"]), default="change", show_default=True,
               help="A row for each change of price or size, or for each message that touches the book.")
 @click.option("--round-lots", is_flag=True, help="Also the best bid and offer in round lots.")
-def bbo(files, selection, resync, quiet, path, every, round_lots):
+def bbo(files, selection, resync, quiet, path, as_json, every, round_lots):
     """Best bid and offer of each symbol in FILEs, as rows.
 
     time: ns since midnight; number: of the message; prices in 1e-4 USD, sizes in shares, an empty side has no value; trading: T trades, Q quotes
@@ -63,7 +63,7 @@ def bbo(files, selection, resync, quiet, path, every, round_lots):
             if table.take(source, out, which, selection.limit):
                 run.stop()
         table.commit()
-    return run.status
+    return run.ended(table, path, as_json)
 
 
 def _round(levels, lot):

@@ -11,7 +11,7 @@ from . import options
 @click.option("--levels", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="Levels of each side.")
 @click.option("--every", type=options.Span("event"), default="event", show_default=True, metavar="event|SPAN",
               help="A row after each message that touches the book, or at fixed times: 1s, 100ms.")
-def book(files, selection, resync, quiet, path, levels, every):
+def book(files, selection, resync, quiet, path, as_json, levels, every):
     """Books of the symbols in FILEs, N levels a side, as rows.
 
     time: ns since midnight; number: of the message (none at fixed times); valid: 1 the book is the exchange's, 0 messages were missing or made no
@@ -68,4 +68,4 @@ def book(files, selection, resync, quiet, path, levels, every):
         if sampler is not None and not stopped:
             samples(sampled, sampler.finish(end))
         table.commit()
-    return run.status
+    return run.ended(table, path, as_json)

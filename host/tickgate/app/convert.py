@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from . import options
+from . import options, version
 from .errors import InputError
 
 _DAY = 24 * 3600 * 10 ** 9    # ns
@@ -70,8 +70,7 @@ class Conversion:
 
     def __init__(self, inputs, output, form, selection, resync, quiet, levels, date):
         from tickgate import formats
-
-        from .messages import expand
+        from tickgate.capture.messages import expand
 
         self.output, self.selection, self.resync, self.quiet, self.levels, self.date = output, selection, resync, quiet, levels, date
         if form is not None and form not in formats.FORMATS:
@@ -164,7 +163,7 @@ class Conversion:
                 break
 
     def _in_order(self, source, time):
-        from .messages import HOUR, clock
+        from tickgate.capture.messages import HOUR, clock
 
         first = int(time[0])
         if self.last is not None and self.last[0] is not source and first < self.last[1] - HOUR:
@@ -194,7 +193,7 @@ class Conversion:
             self._same_day(source)
             self._learn(source)
         paths = self._outputs()
-        about = formats.About(self.sources[0], tuple(source.label for source in self.sources), self.names, self.levels)
+        about = formats.About(self.sources[0], tuple(source.label for source in self.sources), self.names, self.levels, version())
         with contextlib.ExitStack() as stack:
             outs = [stack.enter_context(OutFile(path, self.paths)) for path in paths]
             files = [out.file for out in outs]
@@ -248,18 +247,20 @@ class Conversion:
         import numpy as np
 
         from tickgate.formats.itch import Encoder
+        from tickgate.formats.orders import Orders
 
-        encoder = Encoder(self.names, directory=True)
+        encoder, orders = Encoder(self.names, directory=True), Orders()
         for source, item in self._items(pieces=True):
             if not source.knows_orders:
                 which = self._which(item)
                 if which.any():
                     writer.write(item.blocks(None if which.all() else which), item.size[which], item.time[which])
                 continue
-            blocks, index = encoder.encode(item[self._inside(item)])
+            item, _ = orders.complete(item[self._ours(item)], as_messages=True)
+            item = item[self._inside(item)]
+            blocks, index = encoder.encode(item)
             if len(index):
-                size = _sizes(blocks)
-                writer.write(blocks, size, np.ascontiguousarray(item[self._inside(item)]["time_ns"][index]))
+                writer.write(blocks, _sizes(blocks), np.ascontiguousarray(item["time_ns"][index]))
         if encoder.left_out:
             self.notes.append(f"{encoder.left_out} events have no ITCH message: left out")
 
@@ -309,7 +310,7 @@ class Conversion:
                 self._one_symbol(set(item["locate"].tolist()) - {0})
             if not begun:      # what comes before the start first, so that the snapshot is of that moment
                 cut = int((item["time_ns"] < self.start).cumprod().sum())
-                early, left = orders.complete(item[:cut], split=True)
+                early, left = orders.complete(item[:cut], split=True, as_messages=is_pair)
                 if is_pair:
                     writer.write(early, left, keep=np.zeros(len(early), bool))
                 if cut == len(item):
@@ -318,7 +319,7 @@ class Conversion:
                 if not is_pair:
                     snapshot = orders.snapshot(self.start, {key[0] for key in orders.live})
                     writer.write(snapshot, snapshot["quantity"])
-            item, left = orders.complete(item, split=True)
+            item, left = orders.complete(item, split=True, as_messages=is_pair)
             inside = self._inside(item)
             writer.write(item[inside], left[inside])
         self._tell(orders)

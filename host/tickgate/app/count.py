@@ -19,9 +19,8 @@ def count(files, selection, resync, quiet, as_json):
     """
     import numpy as np
 
-    from tickgate.capture import CaptureError
+    from tickgate.capture import CaptureError, kernels
 
-    from . import kernels
     from .table import show
 
     types, short, symbols, sources, error, left = np.zeros(256, np.int64), 0, {}, [], None, selection.limit
@@ -75,7 +74,7 @@ def _letter(code):
 
 
 def _report(run, sources, types, short, symbols, error):
-    from . import kernels
+    from tickgate.capture import kernels
 
     described = []
     for source, _, _ in sources:

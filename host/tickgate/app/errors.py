@@ -1,8 +1,4 @@
 """What the command tells a user who gave it something that cannot work."""
+from tickgate.capture.errors import InputError
 
-
-class InputError(Exception):
-    """Bad input: exit status 2. ``str()`` is one line, ``WHERE: cause`` or the cause alone."""
-
-    def __init__(self, cause, where=None):
-        super().__init__(f"{where}: {cause}" if where else cause)
+__all__ = ["InputError"]

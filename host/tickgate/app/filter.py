@@ -95,7 +95,7 @@ class _BinaryFile:
 
 class _Pcap:
     def __init__(self, file):
-        from .outfile import PcapRecords
+        from tickgate.capture.pcap import PcapRecords
 
         self.records, self.number = PcapRecords(file), None
 

@@ -56,10 +56,11 @@ def gen(path, seed, symbols, messages, rate, mix, auctions, halts, loss, duplica
     import sys
 
     from tickgate.capture import synthetic
+    from tickgate.capture.pcap import PcapRecords
 
     from .errors import InputError
     from .gen_lines import Faults, Line, packets
-    from .outfile import OutFile, PcapRecords
+    from .outfile import OutFile
     from .progress import progress
     from .table import show
 

@@ -6,11 +6,9 @@ from itertools import count
 
 import numpy as np
 
-from tickgate.capture import NASDAQ, mold_frame
+from tickgate.capture import NASDAQ, kernels, mold_frame
 from tickgate.capture.packing import cuts, pack
 from tickgate.spec import moldudp64
-
-from . import kernels
 
 LINES = {"a": NASDAQ, "b": replace(NASDAQ, group="233.49.196.111", source="192.0.2.2", source_mac="02:00:00:00:00:02")}
 MIDNIGHT_NS = 1_704_171_600 * 10 ** 9    # 2024-01-02, New York (UTC - 5 h), in ns since 1970

@@ -127,22 +127,34 @@ def selecting(counted):
 
 
 files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
-output = click.option("-o", "--output", "path", type=click.Path(), default="-", metavar="FILE",
-                      help="Write the rows there: .csv, .csv.gz or .parquet.  [default: CSV to standard output]")
+
+
+def output(command):
+    """Options ``-o`` and ``--json`` of a command that makes rows; it gets ``path`` and ``as_json``, and ends with ``Run.ended``."""
+    @click.option("-o", "--output", "path", type=click.Path(), default="-", metavar="FILE",
+                  help="Write the rows there: .csv, .csv.gz or .parquet.  [default: CSV to standard output]")
+    @click.option("--json", "as_json", is_flag=True, help="With -o FILE: report as JSON on standard output.")
+    @functools.wraps(command)
+    def wrapped(*args, path, as_json, **kwargs):
+        if as_json and path == "-":
+            raise click.UsageError("--json and -o - both want standard output")
+        return command(*args, path=path, as_json=as_json, **kwargs)
+
+    return wrapped
 
 
 class Run:
     """Inputs one after the other with progress and notes: iterate over it for ``(input, pieces)``; then ``status`` is 0, or 1 when something was missing."""
 
     def __init__(self, patterns, resync, quiet):
-        from .messages import expand
+        from tickgate.capture.messages import expand
 
         self.paths, self.resync, self.quiet = expand(patterns), resync, quiet
         self.status, self.messages, self.notes, self.symbols, self.begin = 0, 0, [], set(), clock.monotonic()
         self.is_stopped = False
 
     def __iter__(self):
-        from .messages import Input
+        from tickgate.capture.messages import Input
 
         for path in self.paths:
             if self.is_stopped:
@@ -151,15 +163,23 @@ class Run:
             pieces = self._shown(source)
             try:
                 yield source, pieces
-            finally:
+            finally:      # also when nothing more is asked for
                 pieces.close()
-            self.messages += source.messages
+                self.messages += source.messages
             self.symbols |= {name.decode() for name in source.names.name[source.names.known].tolist()}
             if not source.whole:
                 self.status = 1
             self.notes += [f"{source.label}: {note}" for note in source.notes]
             for note in source.notes:
                 print(f"{NOTE}{source.label}: {note}", file=sys.stderr)
+
+    def ended(self, table, path, as_json):
+        """All rows are in ``table``: report them if that is wanted. Returns the exit status."""
+        if as_json:
+            from .table import show
+            show("", True, {"output": path, "rows": table.rows, "messages": self.messages, "files": self.paths, "complete": self.status == 0,
+                            "notes": self.notes})
+        return self.status
 
     def stop(self):
         """No further input."""

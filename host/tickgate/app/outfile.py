@@ -1,8 +1,6 @@
-"""Files of bytes that a command writes: whole or not at all, compressed when their name says so; and the pcap records in them."""
+"""Files of bytes that a command writes: whole or not at all, compressed when their name says so."""
 import gzip
 import sys
-
-from tickgate.capture import formats
 
 from .outputs import Outputs
 
@@ -38,18 +36,3 @@ class OutFile:
             self.outputs["out"].commit("")
         else:
             self.file.flush()
-
-
-class PcapRecords:
-    """A pcap file with times in ns, written to ``file`` record after record."""
-
-    def __init__(self, file):
-        self.file, self.record = file, formats.struct_of(formats.PCAP_RECORD, "little")
-        magic = next(m for m, unit in formats.PCAP_MAGIC.items() if unit == 1)
-        file.write(formats.layout(formats.PCAP_FILE, "little").encode(magic=magic, major=2, minor=4, snap_length=formats.PACKET_LIMIT,
-                                                                       link_type=formats.ETHERNET))
-
-    def write(self, time_ns, frame):
-        """One frame and its time in ns since 1970."""
-        seconds, rest = divmod(time_ns, 10 ** 9)
-        self.file.write(self.record.pack(seconds, rest, len(frame), len(frame)) + frame)

@@ -20,7 +20,7 @@ _DECIMALS = {"ofi": 0, "depth_imbalance": 6, "mid": 1, "weighted_mid": 4, "micro
 @click.option("--buckets", type=click.IntRange(1, 100), default=10, show_default=True, metavar="N", help="microprice: parts of the imbalance.")
 @click.option("--spreads", type=click.IntRange(1, 100), default=4, show_default=True, metavar="N", help="microprice: widest spread, in ticks.")
 @click.option("--tick", type=click.IntRange(min=1), default=100, show_default=True, metavar="N", help="microprice: tick in 1e-4 USD.")
-def signals(files, selection, resync, quiet, path, every, levels, decay, wants_microprice, fit, buckets, spreads, tick):
+def signals(files, selection, resync, quiet, path, as_json, every, levels, decay, wants_microprice, fit, buckets, spreads, tick):
     """Signals of the books in FILEs, as rows. With P price, q shares, b best bid, a best ask, n this row, n-1 the one before, [x] 1 where x holds:
 
     \b
@@ -133,7 +133,7 @@ def signals(files, selection, resync, quiet, path, every, levels, decay, wants_m
         if sampler is not None and not stopped:
             samples(current, sampler.finish(end))
         table.commit()
-    return run.status
+    return run.ended(table, path, as_json)
 
 
 class _Flow:

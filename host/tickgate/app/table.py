@@ -6,14 +6,15 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from . import kernels, version
+from tickgate.formats.text import NULL, csv
+
+from . import version
 from .errors import InputError
 from .outputs import Output
 
 SCHEMA = 1                # version of all tables of the data commands
 ROWS = 1 << 16            # rows of a block
 PARQUET_NEEDS = "pyarrow"
-NULL = kernels.NULL
 CODE = 0                  # texts 0 to 255: that character; from SYMBOL on: symbols by locate; from FILE on: files by number
 SYMBOL = 256
 FILE = SYMBOL + (1 << 16)
@@ -143,7 +144,7 @@ class _Csv:
     def write(self, values, places, texts, lengths):
         width = int(lengths.max()) if (places == TEXT).any() else 0
         out = np.empty(len(values) * len(places) * max(width + 1, 22), np.uint8)
-        self.file.write(out[:kernels.csv(values, places, texts, lengths, out)].data)
+        self.file.write(out[:csv(values, places, texts, lengths, out)].data)
 
     def close(self):
         if self.is_ours:

@@ -9,7 +9,7 @@ from . import options
 @options.selecting("rows")
 @options.output
 @click.option("--all", "is_all", is_flag=True, help="Also what is no trade of its own: C that is not printable (a Q reports it), crosses of no shares.")
-def trades(files, selection, resync, quiet, path, is_all):
+def trades(files, selection, resync, quiet, path, as_json, is_all):
     """Trades of the symbols in FILEs, as rows.
 
     type: E an order was executed at its price, C at another one, P against a hidden order, Q a cross, B the trade with this match number was
@@ -86,4 +86,4 @@ def trades(files, selection, resync, quiet, path, is_all):
             if last is not None:
                 flush(last)
         table.commit()
-    return run.status
+    return run.ended(table, path, as_json)

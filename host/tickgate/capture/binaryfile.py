@@ -38,7 +38,7 @@ def check(window):
     """A file of this kind has no header of its own."""
 
 
-def _wrong(data, at):
+def wrong_at(data, at):
     """Why what begins at ``at`` is no message, or None. A message of unknown type, or longer than its type, must lead to a good one."""
     for _ in range(LOOK):
         if len(data) - at <= PREFIX:
@@ -57,6 +57,12 @@ def _wrong(data, at):
     return f"no known message follows within {LOOK}"
 
 
+def no_message(window, at, cause):
+    """The ``CaptureError`` for what begins at ``at`` of the window and is no message."""
+    code, raw = ascii(chr(window.data[at + PREFIX])), window.data[at:at + 32].hex(" ")
+    return window.error(at, "message length", f"{cause} (type {code}, bytes {raw})")
+
+
 def _walk(window):
     """Starts and ends of the whole blocks in view, whether the end marker follows, and the ``CaptureError`` if what follows is no message."""
     data, at, starts, ends, sizes = window.data, 0, [], [], SIZES
@@ -66,10 +72,9 @@ def _walk(window):
         if length != sizes[data[at + 2]] or not length:
             if not length:
                 return starts, ends, True, None
-            cause = _wrong(data, at)
+            cause = wrong_at(data, at)
             if cause:
-                code = ascii(chr(data[at + PREFIX]))
-                return starts, ends, False, window.error(at, "message length", f"{cause} (type {code}, bytes {data[at:at + 32].hex(' ')})")
+                return starts, ends, False, no_message(window, at, cause)
         end = at + PREFIX + length
         if end > len(data):
             break
@@ -120,8 +125,12 @@ def _skip(window, at, report):
     report.skipped_bytes += window.start - begin
 
 
-def _goes_on(window, report, after, marker, wrong, resync):
-    """Move the window on to what follows the messages that end at ``after``, and say whether anything does."""
+def goes_on(window, report, after, marker, wrong, resync):
+    """Move the window on to what follows the messages that end at ``after``, and say whether anything does.
+
+    ``marker``: a length of 0 follows; ``wrong``: the ``CaptureError`` for what follows, or None. ``resync``: neither is raised, the next messages are
+    looked for. ``report`` counts what was passed over, and notes how the file ends.
+    """
     if wrong:
         if not resync:
             raise wrong
@@ -168,7 +177,7 @@ def read(window, report, packing, limit, resync=False):
             batch = _packing.pack(window.data, starts, ends, times, firsts, moldudp64.FIRST_SEQUENCE + report.messages, packing)
             report.messages, time = report.messages + len(starts), times[-1]
             yield batch
-        if full or not _goes_on(window, report, after, marker, wrong, resync):
+        if full or not goes_on(window, report, after, marker, wrong, resync):
             return
 
 

@@ -1,4 +1,4 @@
-"""What a bad capture is told with."""
+"""What a bad capture, or a bad wish, is told with."""
 
 
 class CaptureError(Exception):
@@ -14,3 +14,10 @@ class CaptureError(Exception):
     def __str__(self):
         path = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(self.path))
         return f"{path}: offset {self.offset}: {self.field}: {self.cause}"
+
+
+class InputError(Exception):
+    """Bad input: exit status 2. ``str()`` is one line, ``WHERE: cause`` or the cause alone."""
+
+    def __init__(self, cause, where=None):
+        super().__init__(f"{where}: {cause}" if where else cause)

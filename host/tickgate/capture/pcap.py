@@ -71,14 +71,24 @@ def read(window, report):
         at = 0
 
 
-def write_pcap(path, frames, times_ns, *, order="little", nanoseconds=True, link_type=formats.ETHERNET):
-    """Write frames (``bytes`` each) and their times (ns since 1970) as a pcap file; microseconds drop what is below."""
-    unit = 1 if nanoseconds else 1000
-    magic = next(m for m, u in formats.PCAP_MAGIC.items() if u == unit)
-    record = formats.struct_of(formats.PCAP_RECORD, order)
-    header = formats.layout(formats.PCAP_FILE, order)
+class PcapRecords:
+    """A pcap file written to ``file`` record after record; times in ns, or in microseconds, which drop what is below."""
+
+    def __init__(self, file, *, order="little", nanoseconds=True, link_type=formats.ETHERNET):
+        self.file, self.unit = file, 1 if nanoseconds else 1000
+        self.record = formats.struct_of(formats.PCAP_RECORD, order)
+        magic = next(m for m, unit in formats.PCAP_MAGIC.items() if unit == self.unit)
+        file.write(formats.layout(formats.PCAP_FILE, order).encode(magic=magic, major=2, minor=4, snap_length=formats.PACKET_LIMIT, link_type=link_type))
+
+    def write(self, time_ns, frame):
+        """One frame and its time in ns since 1970."""
+        seconds, rest = divmod(int(time_ns), 1_000_000_000)
+        self.file.write(self.record.pack(seconds, rest // self.unit, len(frame), len(frame)) + frame)
+
+
+def write_pcap(path, frames, times_ns, **options):
+    """Write frames (``bytes`` each) and their times (ns since 1970) as a pcap file; options as for ``PcapRecords``."""
     with open(path, "wb") as file:
-        file.write(header.encode(magic=magic, major=2, minor=4, snap_length=formats.PACKET_LIMIT, link_type=link_type))
+        records = PcapRecords(file, **options)
         for frame, time in zip(frames, times_ns, strict=True):
-            seconds, rest = divmod(int(time), 1_000_000_000)
-            file.write(record.pack(seconds, rest // unit, len(frame), len(frame)) + frame)
+            records.write(time, frame)

@@ -34,20 +34,20 @@ class Format(NamedTuple):
 
 class About(NamedTuple):
     """What a writer is told of the events: their ``source`` (a ``Source``; the first one's when there are several), the labels of all ``inputs``, their
-    symbols by locate (``names``, which grow while they are read), the ``levels`` of books."""
+    symbols by locate (``names``, which grow while they are read), the ``levels`` of books, the ``version`` of the program that writes."""
 
     source: object
     inputs: tuple
     names: dict
     levels: int
+    version: str
 
     @property
     def metadata(self):
         """What files carry in their metadata, all texts."""
-        from tickgate.app import version
         from tickgate.spec.events import SCHEMA_VERSION
 
-        return {"tickgate": version(), "schema": "tickgate.event", "schema_version": str(SCHEMA_VERSION), "source": " ".join(self.inputs),
+        return {"tickgate": self.version, "schema": "tickgate.event", "schema_version": str(SCHEMA_VERSION), "source": " ".join(self.inputs),
                 "source_kind": self.source.kind, "date": str(self.source.date or ""), "time_unit": "ns since midnight, America/New_York",
                 "price_unit": "1e-4 USD"}
 

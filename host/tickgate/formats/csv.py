@@ -1,8 +1,9 @@
 """Events as CSV: a header line, whole numbers, letters; the symbol in the last column."""
 import numpy as np
 
-from tickgate.app import kernels
 from tickgate.spec.events import EVENT
+
+from . import text as lines
 
 LETTERS = ("action", "side", "detail")
 #: Columns of a table of events.
@@ -38,7 +39,7 @@ class Csv:
         for row, text in zip(raw, texts):
             row[:len(text)] = list(text)
         out = np.empty(len(events) * len(COLUMNS) * (max(width, _DIGITS) + 1), np.uint8)
-        size = kernels.csv(table, np.array([*places, _TEXT], np.int64), raw, lengths, out)
+        size = lines.csv(table, np.array([*places, _TEXT], np.int64), raw, lengths, out)
         self.file.write(out[:size].data)
         self.rows += len(events)
 

@@ -27,14 +27,14 @@ FIELDS = {
 }
 _LETTERS = ("side", "detail")     # of an event: bytes as numbers
 _TRADES = b"PQ"                   # their price is that of the trade, too
-#: Messages of an event by its action; F is an A with attribution. M has no message of its own; R, F and N have none at all.
-_CODES = {"M": (b"D", b"A"), **{action: (code,) for code, (action, _) in FIELDS.items() if code != b"F"}}
+#: Messages of an event by its action; F is an A with attribution; M, R, F and N have none.
+_CODES = {action: code for code, (action, _) in FIELDS.items() if code != b"F"}
 _IS_EVENT = np.isin(np.arange(256), [code[0] for code in FIELDS])
 _SIZES = np.array([getattr(itch50.BY_CODE.get(bytes([code])), "size", 0) for code in range(256)])
 
 
 def decode(piece):
-    """The events among the messages of a piece (``tickgate.app.messages.Piece``), an array of ``EVENT``; the others are no events."""
+    """The events among the messages of a piece (``tickgate.capture.messages.Piece``), an array of ``EVENT``; the others are no events."""
     chosen = np.flatnonzero(_IS_EVENT[piece.kind] & (piece.size >= _SIZES[piece.kind]))
     out = np.zeros(len(chosen), EVENT.dtype)
     kind = piece.kind[chosen]
@@ -76,11 +76,9 @@ class Encoder:
         """``(blocks, index)``: message blocks as uint8, and of which event each message is. Raises ``Misfit``."""
         locates = self._small(events)
         actions, marked = events["action"], events["attribution"] != b""
-        codes = np.zeros((len(events), 3), np.uint8)              # room for an R, and for the two messages of an M
-        for action, those in _CODES.items():
-            chosen = actions == ord(action)
-            for k, code in enumerate(those):
-                codes[chosen, k + 1] = code[0]
+        codes = np.zeros((len(events), 2), np.uint8)              # room for an R before it
+        for action, code in _CODES.items():
+            codes[actions == ord(action), 1] = code[0]
         codes[(actions == ord("A")) & marked, 1] = ord("F")
         codes[:, 0] = self._directory(locates)
         index, column = np.nonzero(codes)

@@ -14,7 +14,7 @@ _HALTS = np.zeros(256, np.int64)
 for _price, _state in ev.LOBSTER_HALTS.items():
     _HALTS[ord(_state)] = _price
 _HALTS[ord("P")] = _HALTS[ord("H")]      # a pause is a halt
-_BOOK = np.isin(np.arange(256), list(b"ADXECM"))
+_BOOK = np.isin(np.arange(256), list(b"ADXEC"))
 _NS = 10 ** 9
 
 
@@ -46,10 +46,9 @@ class Pair:
     def _write(self, events, left, keep):
         kinds = _TYPES[events["action"]]
         kinds[(events["action"] == ord("X")) & (left == 0)] = _TYPES[ord("D")]
-        kinds[events["action"] == ord("M")] = _TYPES[ord("A")]
         blocks, index = self._encoder.encode(events)
         rows = self._book.feed(blocks)
-        which = index[_BOOK[events["action"][index]]]       # the events that gave a row; an M has two, and the later one counts
+        which = index[_BOOK[events["action"][index]]]       # the events that gave a row
         if len(which) != len(rows):
             raise AssertionError(f"{len(rows)} rows of the book for {len(which)} messages")
         books = np.concatenate([self._last, self._table(rows)])

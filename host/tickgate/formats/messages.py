@@ -1,6 +1,6 @@
 """ITCH messages as a BinaryFILE, and as MoldUDP64 packets in a pcap with times in ns."""
-from tickgate.app.outfile import PcapRecords
 from tickgate.capture.packing import NASDAQ, cuts, pack
+from tickgate.capture.pcap import PcapRecords
 from tickgate.spec import moldudp64
 
 PREFIX = moldudp64.BLOCK.size

@@ -16,11 +16,13 @@ class Orders:
     def __init__(self):
         self.live, self.faults = {}, Counter()     # [side, price, rest, quantity]; a dict keeps the order of arrival
 
-    def complete(self, events, split=False):
+    def complete(self, events, split=False, as_messages=False):
         """``(events, left)``: the events with what they leave to their order filled in (side, price; what a D took), and the quantity that
         each one's order has after it (0: it is gone, or there is none).
 
         ``split``: U becomes a D and an A, and what was wrong (unknown order, a reference that lives already) is left out; else it stays as it is.
+        ``as_messages``: M becomes what ITCH and LOBSTER can say: X when the order keeps its place in the queue, else D and A, nothing when it stays as it is.
+        Of the rows that come from one event the last alone has ``LAST``.
         """
         index, action, reference, side, price, rest, quantity, left, last = ([] for _ in range(9))
         live, faults = self.live, self.faults
@@ -77,10 +79,18 @@ class Orders:
                     row(k, _A if split else _U, new if split else ref, own, amount, amount if is_new else 0)
             elif act == _M:
                 order = live.get(key)
-                if order is None or order[1:3] != [its_price, its_rest] or amount > order[3]:   # it loses its place in the queue
+                keeps_place = order is not None and order[:3] == [*own] and amount <= order[3]
+                if not as_messages:
+                    row(k, act, ref, own, amount, amount)
+                elif not keeps_place:
+                    if order is not None:
+                        row(k, _D, ref, order, order[3], 0, False)
+                    row(k, _A, ref, own, amount, amount)
+                elif amount < order[3]:
+                    row(k, _X, ref, order, order[3] - amount, amount)
+                if not keeps_place:
                     live.pop(key, None)
                 live[key] = [*own, amount]
-                row(k, act, ref, own, amount, amount)
             else:
                 if act == _R:
                     for gone in [one for one in live if one[0] == locate]:

@@ -63,12 +63,12 @@ class Source:
 
 
 class ItchSource(Source):
-    """ITCH messages; ``pieces()`` yields them as ``tickgate.app.messages.Piece``."""
+    """ITCH messages; ``pieces()`` yields them as ``tickgate.capture.messages.Piece``."""
 
     knows_orders = trade_sides = False
 
     def __init__(self, path, date, resync):
-        from tickgate.app.messages import Input
+        from tickgate.capture.messages import Input
 
         self.input = Input(str(path), resync)
         super().__init__(self.input.label, self.input.kind, date)

@@ -140,6 +140,22 @@ def test_resync(count, broken):
     assert report["files"][0]["resyncs"] == 1 and f"{2 + len(messages[1000])} bytes in 1 places" in err
 
 
+@pytest.mark.parametrize("zeros", [2, 70, 1 << 19])
+def test_resync_after_a_length_of_zero(run, count, capture, tmp_path, zeros):
+    """It would end the session, but more follows: nothing more is read, or what follows is looked for."""
+    messages = ref.blocks(capture.read_bytes())
+    before = ref.binaryfile(messages[:1000]).removesuffix(bytes(2))
+    path = tmp_path / "zero.itch"
+    path.write_bytes(before + bytes(zeros) + messages[1000] + ref.binaryfile(messages[1001:]))
+    status, out, err = run("count", "--quiet", path)
+    assert status == 2 and " 1,000  messages" in out
+    assert err == (f"tickgate: error: {path}: offset {len(before)}: message length: 0 ends the session, but more follows at offset "
+                   f"{len(before) + zeros}\n")
+    status, report, err = count(path, "--resync")
+    assert status == 1 and report["types"] == ref.types(messages[:1000] + messages[1001:])
+    assert report["files"][0]["resyncs"] == 1 and f"{zeros + len(messages[1000])} bytes in 1 places" in err
+
+
 def test_two_days_in_one_file(run, capture, tmp_path):
     messages = ref.blocks(capture.read_bytes())
     path = tmp_path / "two.itch"

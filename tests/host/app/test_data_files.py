@@ -32,6 +32,21 @@ def test_a_file_has_what_standard_output_has(run, capture, tmp_path, command):
 
 
 @pytest.mark.parametrize("command", ROWS)
+def test_report_of_rows(run, capture, tmp_path, command):
+    path = tmp_path / "rows.csv"
+    status, out, err = run(command, "--quiet", capture, "-o", path, "--json")
+    assert (status, err) == (0, "") and json.loads(out) == {"output": str(path), "rows": len(path.read_text().splitlines()) - 1, "messages": 1500,
+                                                          "files": [str(capture)], "complete": True, "notes": []}
+    status, out, _ = run(command, "--quiet", capture, "-o", path, "--json", "--limit", 3)
+    assert (status, json.loads(out)["rows"]) == (0, 3) and 0 < json.loads(out)["messages"] <= 1500
+    assert run(command, capture, "--json")[:2] == (2, "")
+    (tmp_path / "cut.itch").write_bytes(capture.read_bytes()[:-5])
+    status, out, err = run(command, "--quiet", tmp_path / "cut.itch", "-o", path, "--json")
+    report = json.loads(out)
+    assert (status, report["complete"], report["messages"]) == (1, False, 1499) and report["notes"][0] in err
+
+
+@pytest.mark.parametrize("command", ROWS)
 def test_parquet_has_the_same_rows(run, capture, tmp_path, command):
     """Integers as integers, nulls, metadata."""
     parquet = pytest.importorskip("pyarrow.parquet")

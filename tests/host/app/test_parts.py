@@ -16,6 +16,7 @@ from tickgate.capture import FrameBatch, open_capture, scan
 from tickgate.report import plots
 from tickgate.report.series import TOP, TRADE, Rate, Series, Thinned
 from tickgate.spec import clocks, itch50, moldudp64, records
+from tickgate.spec.commands import HOST
 from tickgate.spec.presets import PRESETS
 
 
@@ -24,7 +25,7 @@ def test_chunks_keep_frames_and_bounds():
     for _ in range(50):
         frames = [[rng.randbytes(rng.randrange(1, 90)) for _ in range(rng.randrange(1, 40))] for _ in range(3)]
         most = rng.choice((1, 64, 300, 10_000))
-        out = list(chunks((FrameBatch.of(f, range(len(f))) for f in frames), most))
+        out = list(chunks((FrameBatch.of(f, range(len(f))) for f in frames), lambda most=most: most))
         assert [f for b in out for f in b] == [f for some in frames for f in some]
         assert all(len(b) == 1 or sum(map(len, b)) <= most for b in out)
         assert all(len(a) + len(b[0]) > 0 for a, b in zip(out, out[1:]))
@@ -73,6 +74,22 @@ def test_tally_names_what_made_a_symbol_stale():
     assert tally.stale == {0: "gap: missing, at message 9", 1: "overfill, at message 5", 2: "gap: missing, at message 9", 3: "from the start"}
     assert tally.kinds == {"top_of_book": 4, "gap": 1} and tally.faults == {"overfill": 3} and tally.gaps == {"missing": 1}
     assert tally.updates == {0: 1, 1: 2, 2: 1}
+
+
+def test_tally_forgets_what_the_host_has_put_right():
+    tally = Tally([0, 1, 2])
+    fault = {"kind": records.TOP_OF_BOOK, "slot": 1, "detail": records.OVERFILL, "number": 5}
+    gap = {"kind": records.GAP, "slot": records.NO_SLOT, "detail": ord("G"), "number": 9}
+    hold, arm = ({"kind": records.STATUS, "slot": 1, "source": HOST, "message": ord(letter), "flags": flags}
+                 for letter, flags in (("-", records.STALE), ("+", 0)))
+    tally.add(_rows(fault, hold))
+    assert tally.stale == {1: "held by the host"}
+    tally.add(_rows(fault, {**arm, "flags": records.STALE}))           # refused: it went wrong again
+    assert tally.stale == {1: "held by the host"}
+    tally.add(_rows(hold, arm, {**fault, "source": HOST, "slot": 2, "number": 7}))
+    assert tally.stale == {2: "overfill, at message 7"} and tally.updates == {1: 2}
+    tally.add(_rows(arm, gap, hold, arm))
+    assert tally.stale == {0: "gap: missing, at message 9", 2: "overfill, at message 7"}
 
 
 def test_symbols_in_the_order_named(capture):

@@ -32,7 +32,7 @@ def run(capfdbinary):
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Files come in many small pieces."""
-    monkeypatch.setattr("tickgate.app.messages.VIEW", 700)
+    monkeypatch.setattr("tickgate.capture.messages.VIEW", 700)
     monkeypatch.setattr("tickgate.capture.source.CHUNK", 1009)
 
 

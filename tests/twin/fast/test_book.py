@@ -174,6 +174,14 @@ def test_references_that_crowd_one_place(first):
     assert pair.book.faults["duplicate_reference"] and pair.book.faults["unknown_reference"]
 
 
+def test_one_reference_of_many_symbols():
+    """A reference counts within its symbol, also where the index looks at those of other symbols first."""
+    pair = Pair(range(1, 2000))
+    pair.send([add(5, "B", 1, 10, locate=k) for k in range(1, 200)] + [message("D", k, order_ref=5) for k in range(200, 2000)], seed=1)
+    pair.compare_books()
+    assert pair.book.live == 199 and pair.book.faults["unknown_reference"] == 1800
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_levels_that_change_hands(seed):
     """Few prices, few orders, several symbols: what the engine saw ahead is another side's, another price's or gone when the message's turn comes."""

@@ -1,4 +1,6 @@
 """The small parts: walks, digests, several days at once, and that the twin is cheap to import."""
+import ast
+import os
 import random
 import struct
 import subprocess
@@ -13,7 +15,7 @@ from numba import njit
 from tickgate.capture.errors import CaptureError
 from tickgate.spec import itch50
 from tickgate.twin import Book
-from tickgate.twin.fast import digest, parallel, walk
+from tickgate.twin.fast import cache, digest, parallel, walk
 
 
 def test_digest_is_crc32():
@@ -36,6 +38,11 @@ def test_count_and_find(sample):
         at += 2 + length
     types, used = walk.count(sample)
     assert {code: n for code, n in enumerate(types.tolist()) if n} == Counter(sample[k + 2] for k in starts) and used == at
+    many, used_by_many = walk.count(sample[:at] * 4)     # long enough for several walks at once
+    assert (many == 4 * types).all() and used_by_many == 4 * at
+    for whole in range(6):                               # and the end in each of them
+        ended, used_by_ended = walk.count(sample[:at] * whole + bytes(2) + sample[:at] * (6 - whole))
+        assert (ended == whole * types).all() and used_by_ended == whole * at
     again, used = walk.count(sample[:starts[100] + 5], types)
     assert again is types and int(types.sum()) == len(starts) + 100 and used == starts[100]
     times = [int.from_bytes(sample[k + 7:k + 13], "big") for k in starts]
@@ -49,10 +56,10 @@ def test_count_is_not_led_astray():
     inner = (len(event).to_bytes(2, "big") + event) * 1500
     for lead in range(0, 40, 7):
         data = (len(inner) + 1 + lead).to_bytes(2, "big") + b"?" + bytes(lead) + inner
-        types, used = walk.count(data * 9 + inner)
-        assert {chr(code): n for code, n in enumerate(types.tolist()) if n} == {"?": 9, "S": 1500} and used == len(data * 9 + inner)
-        types, used = walk.count(data * 5 + bytes(2) + data * 5)
-        assert types.sum() == 5 and used == len(data * 5)
+        types, used = walk.count(data * 70 + inner)
+        assert {chr(code): n for code, n in enumerate(types.tolist()) if n} == {"?": 70, "S": 1500} and used == len(data * 70 + inner)
+        types, used = walk.count(data * 40 + bytes(2) + data * 70)
+        assert types.sum() == 40 and used == len(data * 40)
 
 
 def messages_and_live(book, pieces):
@@ -74,6 +81,22 @@ def test_days_and_shares(sample, tmp_path):
     paths[1].write_bytes(sample[:cut + 5])
     with pytest.raises(CaptureError, match=f"^{paths[1]}: offset {cut}: message: the file ends 5 bytes into it$"):
         parallel.day(paths[1])
+
+
+def test_compiled_code_goes_with_any_of_its_sources(tmp_path):
+    compiled_in = set()
+    for path in cache.SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if path.stem not in ("book", "parallel") else ():
+            if isinstance(node, ast.ImportFrom) and "spec" in (path.parent.name if node.level else (node.module or "").split(".")):
+                last = (node.module or "spec").rpartition(".")[2]
+                compiled_in |= {alias.name for alias in node.names} if last == "spec" else {last}
+    assert len(compiled_in) >= 4 and compiled_in <= {path.stem for path in cache.SOURCES}
+    ages = {"a.py": 5, "b.py": 7, "engine.nbi": 6, "engine.1.nbc": 8, "walk.nbc": 7, "engine.pyc": 1}
+    for name, age in ages.items():
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, ns=(age, age))
+    cache.forget_stale(tmp_path, [tmp_path / "a.py", tmp_path / "b.py"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py", "engine.1.nbc", "engine.pyc", "walk.nbc"]
 
 
 def test_importing_the_twin_imports_no_compiler():

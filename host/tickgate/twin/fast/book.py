@@ -39,7 +39,7 @@ _TRADE_SIZE = PREFIX + min(itch50.BY_CODE[code].size for code in (b"E", b"C", b"
 _EVENT_SIZE = PREFIX + min(itch50.BY_CODE[code].size for code in itch50.STATUS_CODES)
 _NAME = itch50.BY_CODE[b"R"]["stock"].size
 _FEW = 1024          # orders and levels to begin with
-_FORMAT = 1          # of saved books
+_FORMAT = 2          # of saved books
 _KEPT = ("counts", "types", "faults", "free_blocks", "symbols", "names", "wanted", "sides", "index")   # whole; of the others what is used
 
 

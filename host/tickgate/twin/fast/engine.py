@@ -1,8 +1,10 @@
 """The engine: ITCH messages in, books and rows out. One call handles what it is given until a message is not whole or room runs out.
 
-It goes by batches, because a book is far larger than a cache and most of the time would be spent waiting for memory. ``_look`` walks over
-the next messages and asks for what each of them will need, a step further each time: the index and the side, then the order and the ends of
-the ladders, then the level and the neighbours in the queue. When ``run`` applies them, one after the other, it is there.
+It goes by batches, because a book is far larger than a cache and most of the time would be spent waiting for memory. The next messages are
+looked at three times, and each time asks for what they will need next: ``_walk`` for the index and the side, ``_find`` for the order and the ends
+of the ladders, ``_search`` for the level and the neighbours in the queue. When ``run`` applies them, one after the other, it is there. What was
+found ahead may no longer hold by then, and is looked at again. A branch that depends on the message is guessed wrong about as often as not and
+costs as much as twenty additions, so where it is easy there is none.
 
 What a message does is docs/path.md's, with a ladder that has every price and an order table that is never full.
 """
@@ -16,10 +18,10 @@ from tickgate.spec import records as rec
 from tickgate.spec.moldudp64 import BLOCK
 
 from .digest import TABLES, extend
-from .intrinsics import big16, big32, big64, byte, prefetch, store32, store64
+from .intrinsics import big16, big32, big64, byte, load64, prefetch, store64, stream64
 from .ladder import above, close_gap, enlarge, open_gap, rank_of
 from .layout import BATCH, BUCKET, DEPTH, EVENT, LEVEL, ORDER, ROW, SIDE, SIZES, STAGES, SYMBOL, TRADE, VECTOR, offsets
-from .orders import LOW, ONE, WORD, enter, forget, hash_of, inlined, likely_order, place_of, shift_of
+from .orders import LOW, ONE, WORD, enter, forget, free_place, hash_of, inlined, likely_place, place_for, place_of, shift_of
 
 #: Why the engine came back.
 DONE, ROOM, LADDER, BAD, END = range(5)
@@ -104,27 +106,30 @@ _VALID, _BID, _ASK, _STALE, _CROSSED, _SELL_BIT = (np.uint64(flag) for flag in (
 _ROW_SIZE, _TRADE_SIZE, _EVENT_SIZE, _DEPTH_SIZE = (np.uint64(dtype.itemsize) for dtype in (ROW, TRADE, EVENT, DEPTH))
 _ROW_TIME, _ROW_NUMBER, _ROW_LOCATE, _ROW_DIGEST = offsets(ROW, "time", "number", "locate", "digest")
 _MESSAGE_BIT, _DETAIL_BIT, _FLAGS_BIT, _STATE_BIT = ((at - _ROW_LOCATE) * np.uint64(8) for at in offsets(ROW, "message", "detail", "flags", "state"))
-_BID_PX, _BID_QTY, _ASK_PX, _ASK_QTY, _BID_COUNT, _ASK_COUNT, _ORDER_PX, _ORDER_QTY = offsets(
-    ROW, "bid_px", "bid_qty", "ask_px", "ask_qty", "bid_count", "ask_count", "order_px", "order_qty")
+_BID_PX, _ASK_PX, _BID_COUNT, _ORDER_PX = offsets(ROW, "bid_px", "ask_px", "bid_count", "order_px")
+(_TOLD,) = offsets(SYMBOL, "bid_px")
 _TRADE_QTY, _TRADE_MATCH, _TRADE_REFERENCE, _TRADE_PRICE = offsets(TRADE, "qty", "match", "reference", "price")
-_DEPTH_PRICE, _DEPTH_COUNT, _DEPTH_QUANTITY = offsets(DEPTH, "price", "count", "quantity")
+_DEPTH_PRICE, _DEPTH_QUANTITY = offsets(DEPTH, "price", "quantity")
 
 
 # ---- orders and levels
 
 
 @inlined
-def _level_of(state, side, price):
-    """The level of a price; when it is new it has no orders, and must get one."""
-    counts, levels, sides = state.counts, state.levels, state.sides
+def _level_at(state, side, price):
+    """The level of a price, 0 when there is none; and how many levels of its side have this price or a worse one."""
     rank = rank_of(price, side & ONE)
-    arena = np.uint64(state.arena.ctypes.data)
+    block = np.uint64(state.sides[side].block)
+    at = above(np.uint64(state.arena.ctypes.data), block, np.uint64(state.sides[side].count), rank)
+    found = state.arena[block + at - np.uint64(at != _NONE)]
+    return found & LOW if (at != _NONE) & (found >> WORD == rank) else _NONE, at
+
+
+@inlined
+def _new_level(state, side, price, worse):
+    """A level for a price that has none, above the ``worse`` ones of its side; it has no orders, and must get one. The ladder has room."""
+    counts, levels, sides = state.counts, state.levels, state.sides
     block, count = np.uint64(sides[side].block), np.uint64(sides[side].count)
-    at = above(arena, block, count, rank)
-    if at != _NONE:
-        found = state.arena[block + at - ONE]
-        if found >> WORD == rank:
-            return found & LOW
     level = counts[0].free_level
     if level != _NONE:
         counts[0].free_level = levels[level].first
@@ -132,19 +137,39 @@ def _level_of(state, side, price):
         level = counts[0].level_end
         counts[0].level_end = level + ONE
     counts[0].levels += ONE
-    open_gap(arena, block, at, count)
-    state.arena[block + at] = rank << WORD | level
+    open_gap(np.uint64(state.arena.ctypes.data), block, worse, count)
+    state.arena[block + worse] = rank_of(price, side & ONE) << WORD | level
     sides[side].count = count + ONE
-    if at == count:
-        sides[side].best = level
-    levels[level].price, levels[level].count, levels[level].side = price, _NONE, side
+    sides[side].best = level if worse == count else np.uint64(sides[side].best)
+    levels[level].price, levels[level].side = price, side
+    levels[level].quantity, levels[level].count, levels[level].first, levels[level].last = _NONE, _NONE, _NONE, _NONE
     return level
 
 
 @inlined
-def _rest(state, shift, hashed, reference, side, quantity, price, likely, queues):
-    """A new order joins the end of its level's queue. True: at the best price. There is room for everything. ``likely``: perhaps its level."""
-    counts, orders, levels, sides = state.counts, state.orders, state.levels, state.sides
+def _has_room(state, side):
+    """Whether one more level fits the side's ladder; it is enlarged when it must be."""
+    if np.uint64(state.sides[side].count) + _VECTOR < np.uint64(state.sides[side].size):
+        return True
+    return enlarge(state.counts, state.free_blocks, state.sides, state.arena, side)
+
+
+@inlined
+def _level_for(state, side, price, likely):
+    """The level that an order of this price joins, a new one when there is none; 0 when there is no room for that. ``likely``: perhaps the one."""
+    levels = state.levels
+    if (levels[likely].price == price) & (levels[likely].side == side) & (levels[likely].count != _NONE):
+        return likely
+    level, worse = _level_at(state, side, price)
+    if level == _NONE and _has_room(state, side):
+        level = _new_level(state, side, price, worse)
+    return level
+
+
+@inlined
+def _rest(state, place, hashed, reference, side, quantity, level, queues):
+    """A new order joins the end of its level's queue. There is room for it. ``place``: where the index is to name it."""
+    counts, orders, levels = state.counts, state.orders, state.levels
     order = counts[0].free_order
     if order != _NONE:
         counts[0].free_order = orders[order].after
@@ -152,28 +177,16 @@ def _rest(state, shift, hashed, reference, side, quantity, price, likely, queues
         order = counts[0].order_end
         counts[0].order_end = order + ONE
     counts[0].orders += ONE
-    enter(state.index, shift, hashed, order)
-    level = likely
-    if levels[level].price != price or levels[level].side != side or levels[level].count == _NONE:
-        level = _level_of(state, side, price)
-    if levels[level].count == _NONE:
-        levels[level].quantity, levels[level].count = quantity, ONE
-        if queues:
-            levels[level].first = order
-            levels[level].last = order
-            orders[order].before = _NONE
-            orders[order].after = _NONE
-    else:
-        levels[level].quantity += quantity
-        levels[level].count += np.uint32(1)
-        if queues:
-            last = levels[level].last
-            orders[last].after = order
-            orders[order].before = last
-            orders[order].after = _NONE
-            levels[level].last = order
+    enter(state.index, place, hashed, order)
+    levels[level].quantity += quantity
+    levels[level].count += np.uint32(1)
+    if queues:     # nobody, order 0, takes what is not for anybody
+        last, first = levels[level].last, levels[level].first
+        orders[last].after = order
+        levels[level].first = first if first else order
+        levels[level].last = order
+        orders[order].before, orders[order].after = last, _NONE
     orders[order].reference, orders[order].quantity, orders[order].level, orders[order].side = reference, quantity, level, side
-    return np.uint64(sides[side].best) == level
 
 
 @inlined
@@ -211,14 +224,6 @@ def _leave(state, shift, place, order, queues):
     counts[0].orders -= ONE
 
 
-@inlined
-def _has_room(state, side):
-    """Whether one more level fits the side's ladder; it is enlarged when it must be."""
-    if np.uint64(state.sides[side].count) + _VECTOR < np.uint64(state.sides[side].size):
-        return True
-    return enlarge(state.counts, state.free_blocks, state.sides, state.arena, side)
-
-
 # ---- what is told
 
 
@@ -233,49 +238,49 @@ def _state_of(state, locate):
 @inlined
 def _head(row, at, number, locate, detail, flags, state):
     """What all rows begin with."""
-    store64(row + _ROW_TIME, big64(at + _TIME_LOAD) & _TIME_MASK)
-    store64(row + _ROW_NUMBER, number)
-    store64(row + _ROW_LOCATE, locate | byte(at) << _MESSAGE_BIT | detail << _DETAIL_BIT | flags << _FLAGS_BIT | state << _STATE_BIT)
+    stream64(row + _ROW_TIME, big64(at + _TIME_LOAD) & _TIME_MASK)
+    stream64(row + _ROW_NUMBER, number)
+    stream64(row + _ROW_LOCATE, locate | byte(at) << _MESSAGE_BIT | detail << _DETAIL_BIT | flags << _FLAGS_BIT | state << _STATE_BIT)
 
 
 @inlined
-def _tell(state, rows, depth, options, at, number, locate, sell, fault, price, quantity, is_best):
-    """After a book message: the digest, and the row if one is due. ``is_best``: the best level of a side may have changed."""
-    symbols, levels, sides = state.symbols, state.levels, state.sides
-    if not (options & (_EVERY | _DIGEST) or options & _CHANGES and is_best):
+def _top(levels, level):
+    """Price and, above it, quantity of a side's best level, as a row has them."""
+    return np.uint64(levels[level].price) | min(np.uint64(levels[level].quantity), LOW) << WORD
+
+
+@inlined
+def _tell(state, rows, depth, options, at, number, locate, sell, fault, price, quantity):
+    """After a book message: the digest, and the row if one is due."""
+    if not options & (_CHANGES | _EVERY | _DIGEST):
         return
+    symbols, levels, sides = state.symbols, state.levels, state.sides
     buys = locate * _TWO
     bid, ask = np.uint64(sides[buys].best), np.uint64(sides[buys + ONE].best)
-    bid_px, ask_px = np.uint64(levels[bid].price), np.uint64(levels[ask].price)
-    bid_qty, ask_qty = min(np.uint64(levels[bid].quantity), LOW), min(np.uint64(levels[ask].quantity), LOW)
-    flags = sell << _SELL_BIT
-    if bid != _NONE:
-        flags |= _BID
-    if ask != _NONE:
-        flags |= _ASK
-        if bid != _NONE and bid_px >= ask_px:
-            flags |= _CROSSED
+    top_bid, top_ask = _top(levels, bid), _top(levels, ask)
+    told = np.uint64(symbols.ctypes.data) + locate * _SYMBOL + _TOLD
+    is_due = options & _EVERY or options & _CHANGES and (load64(told) != top_bid) | (load64(told + _WORD) != top_ask)
+    if not (is_due or options & _DIGEST):
+        return
+    flags = sell << _SELL_BIT | (_BID if bid != _NONE else _NONE) | (_ASK if ask != _NONE else _NONE)
+    if (bid != _NONE) & (ask != _NONE) & (top_bid & LOW >= top_ask & LOW):
+        flags |= _CROSSED
     flags |= _STALE if state.counts[0].all_stale or symbols[locate].stale else _VALID
     if options & _DIGEST:
-        symbols[locate].digest = extend(TABLES, symbols[locate].digest, bid_px, bid_qty, ask_px, ask_qty, flags, _state_of(state, locate))
-    if not options & _EVERY:
-        if (symbols[locate].bid_px == bid_px and symbols[locate].bid_qty == bid_qty
-                and symbols[locate].ask_px == ask_px and symbols[locate].ask_qty == ask_qty) or not options & _CHANGES:
+        symbols[locate].digest = extend(TABLES, symbols[locate].digest, top_bid & LOW, top_bid >> WORD, top_ask & LOW, top_ask >> WORD,
+                                        flags, _state_of(state, locate))
+        if not is_due:
             return
-        symbols[locate].bid_px, symbols[locate].bid_qty = bid_px, bid_qty
-        symbols[locate].ask_px, symbols[locate].ask_qty = ask_px, ask_qty
+    store64(told, top_bid)
+    store64(told + _WORD, top_ask)
     row = rows + state.counts[0].rows * (_ROW_SIZE + _TWO * depth * _DEPTH_SIZE)
     state.counts[0].rows += ONE
     _head(row, at, number, locate, fault, flags, _state_of(state, locate))
-    store32(row + _BID_PX, bid_px)
-    store32(row + _BID_QTY, bid_qty)
-    store32(row + _ASK_PX, ask_px)
-    store32(row + _ASK_QTY, ask_qty)
-    store32(row + _BID_COUNT, np.uint64(levels[bid].count))
-    store32(row + _ASK_COUNT, np.uint64(levels[ask].count))
-    store32(row + _ORDER_PX, price)
-    store32(row + _ORDER_QTY, quantity)
-    store64(row + _ROW_DIGEST, np.uint64(symbols[locate].digest))   # and the spare bytes behind it
+    stream64(row + _BID_PX, top_bid)
+    stream64(row + _ASK_PX, top_ask)
+    stream64(row + _BID_COUNT, np.uint64(levels[bid].count) | np.uint64(levels[ask].count) << WORD)
+    stream64(row + _ORDER_PX, price | quantity << WORD)
+    stream64(row + _ROW_DIGEST, np.uint64(symbols[locate].digest))   # and the spare bytes behind it
     row += _ROW_SIZE
     for side in range(buys, buys + _TWO):
         left = np.uint64(sides[side].count)
@@ -283,9 +288,8 @@ def _tell(state, rows, depth, options, at, number, locate, sell, fault, price, q
         for k in range(depth):
             k = np.uint64(k)
             level = state.arena[top - ONE - k] & LOW if k < left else _NONE
-            store32(row + _DEPTH_PRICE, np.uint64(levels[level].price))
-            store32(row + _DEPTH_COUNT, np.uint64(levels[level].count))
-            store64(row + _DEPTH_QUANTITY, levels[level].quantity)
+            stream64(row + _DEPTH_PRICE, np.uint64(levels[level].price) | np.uint64(levels[level].count) << WORD)
+            stream64(row + _DEPTH_QUANTITY, levels[level].quantity)
             row += _DEPTH_SIZE
 
 
@@ -298,10 +302,10 @@ def _trade(state, trades, at, number, locate, detail, sell, quantity, match, ref
     if state.counts[0].all_stale or state.symbols[locate].stale:
         flags |= _STALE
     _head(row, at, number, locate, detail, flags, _state_of(state, locate))
-    store64(row + _TRADE_QTY, quantity)
-    store64(row + _TRADE_MATCH, match)
-    store64(row + _TRADE_REFERENCE, reference)
-    store64(row + _TRADE_PRICE, price)    # and the spare bytes behind it
+    stream64(row + _TRADE_QTY, quantity)
+    stream64(row + _TRADE_MATCH, match)
+    stream64(row + _TRADE_REFERENCE, reference)
+    stream64(row + _TRADE_PRICE, price)    # and the spare bytes behind it
 
 
 @inlined
@@ -325,79 +329,85 @@ def _event(state, events, options, at, number, locate, detail, is_market):
 def _walk(state, shift, looked, first, begin, end):
     """Find the whole messages from ``begin`` on, at most a batch, and ask for the places of their references and for their sides.
 
-    They are noted from ``looked[first]`` on. Returns how many they are, how many of them are adds, and where the next one begins.
+    They are noted from ``looked[first]`` on. Returns how many they are, how many of them add an order, how many name one, and where the next one begins.
     """
     index, sides, symbols = np.uint64(state.index.ctypes.data), np.uint64(state.sides.ctypes.data), np.uint64(state.symbols.ctypes.data)
-    n, adds, at = _NONE, _NONE, begin
+    n, adds, others, at = _NONE, _NONE, _NONE, begin
     while n < _BATCH and at + _PREFIX <= end:
         length = big16(at)
         m = at + _PREFIX
         prefetch(m + _STREAM_AHEAD)
         if m + length > end or length == _NONE:
             break
-        hashed, side, is_add = _NONE, _NONE, _NONE
+        here = first + n
+        looked[here].at, looked[here].length = m, length
         if length >= _HAS_REFERENCE:
             code, locate = byte(m), big16(m + _LOCATE)
-            is_add = np.uint64((code == _A) | (code == _F))
+            is_add, is_replace = np.uint64((code == _A) | (code == _F)), np.uint64(code == _U)
             side = locate * _TWO + (byte(m + _ADD_SIDE * is_add) & is_add)
             hashed = hash_of(big64(m + _REFERENCE), locate)
+            looked[here].hash, looked[here].side = hashed, side
             prefetch(index + (hashed >> shift) * _BUCKET_BYTES)
             prefetch(sides + side * _SIDE)
             prefetch(symbols + locate * _SYMBOL)
-            if code == _U:
+            if is_replace != _NONE:
                 prefetch(index + (hash_of(big64(m + _NEW), locate) >> shift) * _BUCKET_BYTES)
-        here = first + n
-        looked[here].at, looked[here].hash, looked[here].side, looked[here].length = m, hashed, side, length
-        looked[first + adds].add = here           # no branch on the type: it would be guessed wrong half of the time
-        looked[first + n - adds].other = here
-        adds += is_add
+            looked[first + adds].add = here           # no branch on the type: it would be guessed wrong half of the time
+            looked[first + others].other = here
+            adds += is_add | is_replace
+            others += ONE - is_add
         n += ONE
         at = m + length
-    return n, adds, at
+    return n, adds, others, at
 
 
 @inlined
-def _find(state, shift, looked, first, n, options):
+def _find(state, shift, looked, first, adds, others):
     """Ask for the orders of a batch and for the ends of its ladders."""
-    orders, arena, levels = np.uint64(state.orders.ctypes.data), np.uint64(state.arena.ctypes.data), np.uint64(state.levels.ctypes.data)
-    for k in range(first, first + n):
-        order = likely_order(state.index, shift, np.uint64(looked[k].hash))
-        looked[k].order = order
+    orders, arena = np.uint64(state.orders.ctypes.data), np.uint64(state.arena.ctypes.data)
+    for k in range(first, first + others):
+        one = looked[k].other
+        place = likely_place(state.index, shift, np.uint64(looked[one].hash))
+        looked[one].place = place
+        order = state.index[place] & LOW
+        looked[one].order = order
         prefetch(orders + order * _ORDER)
-        side = np.uint64(looked[k].side)
+    for k in range(first, first + adds):
+        side = np.uint64(looked[looked[k].add].side)
         end_of_ladder = arena + (np.uint64(state.sides[side].block) + np.uint64(state.sides[side].count)) * _WORD
         prefetch(end_of_ladder - _WORD)
         prefetch(end_of_ladder - _VECTOR * _WORD)
-        if options & (_CHANGES | _EVERY | _DIGEST):
-            prefetch(levels + np.uint64(state.sides[side].best) * _LEVEL)
-            prefetch(levels + np.uint64(state.sides[side ^ ONE].best) * _LEVEL)
 
 
 @inlined
-def _search(state, looked, first, n, adds, options):
+def _search(state, looked, first, adds, others, options):
     """Ask for the levels of a batch and for the neighbours in the queues; note which level an add will join."""
     orders, arena, levels = np.uint64(state.orders.ctypes.data), np.uint64(state.arena.ctypes.data), np.uint64(state.levels.ctypes.data)
-    for k in range(first, first + n - adds):
-        order = looked[looked[k].other].order
+    for k in range(first, first + others):
+        one = looked[k].other
+        order = looked[one].order
         prefetch(levels + np.uint64(state.orders[order].level) * _LEVEL)
         side = np.uint64(state.orders[order].side)
-        prefetch(arena + (np.uint64(state.sides[side].block) + np.uint64(state.sides[side].count)) * _WORD - _WORD)
+        looked[one].side = side
+        end_of_ladder = arena + (np.uint64(state.sides[side].block) + np.uint64(state.sides[side].count)) * _WORD
+        prefetch(end_of_ladder - _WORD)
         if options & _QUEUES:
             prefetch(orders + np.uint64(state.orders[order].before) * _ORDER)
             prefetch(orders + np.uint64(state.orders[order].after) * _ORDER)
+        if options & (_CHANGES | _EVERY | _DIGEST):
+            prefetch(levels + np.uint64(state.sides[side].best) * _LEVEL)
+            prefetch(levels + np.uint64(state.sides[side ^ ONE].best) * _LEVEL)
     for k in range(first, first + adds):
         add = looked[k].add
         side = np.uint64(looked[add].side)
-        rank = rank_of(big32(np.uint64(looked[add].at) + _ADD_PRICE), side & ONE)
-        block = np.uint64(state.sides[side].block)
-        place = above(arena, block, np.uint64(state.sides[side].count), rank)
-        level = _NONE
-        if place != _NONE:
-            found = state.arena[block + place - ONE]
-            if found >> WORD == rank:
-                level = found & LOW
+        m = np.uint64(looked[add].at)
+        price = big32(m + (_NEW_PRICE if byte(m) == _U else _ADD_PRICE))
+        level, _ = _level_at(state, side, price)
         looked[add].level = level
         prefetch(levels + level * _LEVEL)
+        if options & (_CHANGES | _EVERY | _DIGEST):
+            prefetch(levels + np.uint64(state.sides[side].best) * _LEVEL)
+            prefetch(levels + np.uint64(state.sides[side ^ ONE].best) * _LEVEL)
     if options & _QUEUES:
         for k in range(first, first + adds):
             prefetch(orders + np.uint64(state.levels[looked[looked[k].add].level].last) * _ORDER)
@@ -421,7 +431,7 @@ def run(state, begin, end, options, depth, looked, rows, row_room, trades, trade
     at, ahead = begin, begin          # what is to be applied next; how far was looked
     number = counts[0].number
     first = _NONE                     # where the batch that is found next is noted
-    n0 = n1 = n2 = adds0 = adds1 = adds2 = _NONE
+    n0 = n1 = n2 = adds0 = adds1 = adds2 = others0 = others1 = others2 = _NONE
     reason = DONE
     while reason == DONE:
         if (counts[0].orders + _BATCH >= np.uint64(orders.size) or (counts[0].orders + _BATCH) * _TWO > np.uint64(index.size)
@@ -429,10 +439,10 @@ def run(state, begin, end, options, depth, looked, rows, row_room, trades, trade
                 or counts[0].trades + _BATCH > trade_room or counts[0].events + _BATCH > event_room):
             reason = ROOM
             break
-        n3, n2, adds2, n1, adds1 = n2, n1, adds1, n0, adds0
-        n0, adds0, ahead = _walk(state, shift, looked, first, ahead, end)
-        _find(state, shift, looked, first - _BATCH & _AHEAD, n1, options)
-        _search(state, looked, first - _TWO * _BATCH & _AHEAD, n2, adds2, options)
+        n3, n2, adds2, others2, n1, adds1, others1 = n2, n1, adds1, others1, n0, adds0, others0
+        n0, adds0, others0, ahead = _walk(state, shift, looked, first, ahead, end)
+        _find(state, shift, looked, first - _BATCH & _AHEAD, adds1, others1)
+        _search(state, looked, first - _TWO * _BATCH & _AHEAD, adds2, others2, options)
         apply = first + _BATCH & _AHEAD
         first = apply
         if n0 + n1 + n2 + n3 == _NONE:
@@ -464,61 +474,64 @@ def run(state, begin, end, options, depth, looked, rows, row_room, trades, trade
                 else:
                     reference = big64(m + _REFERENCE)
                     hashed = np.uint64(looked[k].hash)
-                    place = place_of(index, shift, orders, hashed, reference, locate)
-                    order = index[place] & LOW if place != nowhere else _NONE
-                    fault, sell, price, is_best = _NONE, _NONE, _NONE, False
+                    fault, sell, price = _NONE, _NONE, _NONE
                     if code == _A or code == _F:
                         sell = byte(m + _ADD_SIDE) & ONE
                         quantity, price = big32(m + _ADD_SHARES), big32(m + _ADD_PRICE)
                         side = locate * _TWO + sell
-                        if order != _NONE:
+                        place = place_for(index, shift, orders, hashed, reference, locate)
+                        if place == nowhere:
                             fault = _DUPLICATE
-                        elif not _has_room(state, side):
-                            reason = LADDER
-                            break
                         else:
-                            is_best = _rest(state, shift, hashed, reference, side, quantity, price, np.uint64(looked[k].level), queues)
-                    elif order == _NONE:
-                        fault = _UNKNOWN
-                        quantity = _NONE
-                        if code == _U:
-                            quantity, price = big32(m + _NEW_SHARES), big32(m + _NEW_PRICE)
-                        elif code != _D:
-                            quantity = big32(m + _TAKEN)
-                    else:
-                        side, level = np.uint64(orders[order].side), np.uint64(orders[order].level)
-                        sell = side & ONE
-                        is_best = np.uint64(state.sides[side].best) == level
-                        has = np.uint64(orders[order].quantity)
-                        price = np.uint64(state.levels[level].price)
-                        if code == _D:
-                            quantity = has
-                            _leave(state, shift, place, order, queues)
-                        elif code == _U:
-                            if not _has_room(state, side):
+                            level = _level_for(state, side, price, np.uint64(looked[k].level))
+                            if level == _NONE:
                                 reason = LADDER
                                 break
-                            new, quantity, price = big64(m + _NEW), big32(m + _NEW_SHARES), big32(m + _NEW_PRICE)
-                            new_hash = hash_of(new, locate)
-                            if place_of(index, shift, orders, new_hash, new, locate) != nowhere:    # the old one itself counts
-                                fault = _DUPLICATE
-                            _leave(state, shift, place, order, queues)
-                            if not fault:
-                                is_best |= _rest(state, shift, new_hash, new, side, quantity, price, _NONE, queues)
+                            _rest(state, place, hashed, reference, side, quantity, level, queues)
+                    else:
+                        place = place_of(index, shift, orders, hashed, reference, locate, np.uint64(looked[k].place))
+                        if place == nowhere:
+                            fault = _UNKNOWN
+                            quantity = _NONE
+                            if code == _U:
+                                quantity, price = big32(m + _NEW_SHARES), big32(m + _NEW_PRICE)
+                            elif code != _D:
+                                quantity = big32(m + _TAKEN)
                         else:
-                            quantity = big32(m + _TAKEN)
-                            if quantity < has:
-                                orders[order].quantity = has - quantity
-                                state.levels[level].quantity -= quantity
-                            else:
-                                if quantity > has:
-                                    fault = _OVERFILL
+                            order = index[place] & LOW
+                            side, level = np.uint64(orders[order].side), np.uint64(orders[order].level)
+                            sell = side & ONE
+                            has = np.uint64(orders[order].quantity)
+                            price = np.uint64(state.levels[level].price)
+                            if code == _D:
+                                quantity = has
                                 _leave(state, shift, place, order, queues)
+                            elif code == _U:
+                                if not _has_room(state, side):
+                                    reason = LADDER
+                                    break
+                                new, quantity, price = big64(m + _NEW), big32(m + _NEW_SHARES), big32(m + _NEW_PRICE)
+                                new_hash = hash_of(new, locate)
+                                if place_for(index, shift, orders, new_hash, new, locate) == nowhere:    # the old one itself counts
+                                    fault = _DUPLICATE
+                                _leave(state, shift, place, order, queues)
+                                if not fault:
+                                    level = _level_for(state, side, price, np.uint64(looked[k].level))
+                                    _rest(state, free_place(index, shift, new_hash), new_hash, new, side, quantity, level, queues)
+                            else:
+                                quantity = big32(m + _TAKEN)
+                                if quantity < has:
+                                    orders[order].quantity = has - quantity
+                                    state.levels[level].quantity -= quantity
+                                else:
+                                    if quantity > has:
+                                        fault = _OVERFILL
+                                    _leave(state, shift, place, order, queues)
                     if fault:
                         faults[fault] += ONE
                         symbols[locate].stale = np.uint8(1)
                     counts[0].updates += ONE
-                    _tell(state, rows, depth, options, m, number + ONE, locate, sell, fault, price, quantity, is_best)
+                    _tell(state, rows, depth, options, m, number + ONE, locate, sell, fault, price, quantity)
                     if options & _TRADES and (code == _E or code == _C):
                         if code == _E:
                             _trade(state, trades, m, number + ONE, locate, _PRINTABLE, sell, quantity, big64(m + _E_MATCH), reference, price)

@@ -1,4 +1,4 @@
-"""What numba has no word for: loads from raw addresses, byte order, prefetch, and sixteen ladder places at once.
+"""What numba has no word for: loads from raw addresses, byte order, prefetch, stores past the caches, sixteen ladder places at once.
 
 Addresses are uint64. None of them is checked: the caller knows what lies there.
 """
@@ -25,7 +25,9 @@ def _load(builder, address, kind, align=1):
 
 
 def _store(builder, value, address, align=1):
-    builder.store(value, _pointer(builder, address, value.type)).align = align
+    done = builder.store(value, _pointer(builder, address, value.type))
+    done.align = align
+    return done
 
 
 def _all(builder, word, count):
@@ -50,20 +52,29 @@ def _big_endian(bits):
     return load
 
 
-def _store_of(bits):
-    """The stores of a row's fields: little-endian, the low bits of a 64-bit value."""
+def _store_of(is_read_soon):
+    """The stores of a row's words: little-endian, at a multiple of 8; past the caches when nobody will read them soon."""
     @intrinsic
     def store(typing, address, value):
         def generate(context, builder, signature, arguments):
-            low = builder.trunc(arguments[1], ir.IntType(bits)) if bits < 64 else arguments[1]
-            _store(builder, low, arguments[0])
+            done = _store(builder, arguments[1], arguments[0], 8)
+            if not is_read_soon:
+                done.set_metadata("nontemporal", builder.module.add_metadata([ir.IntType(32)(1)]))
             return context.get_dummy_value()
         return types.void(_U64, _U64), generate
     return store
 
 
 big16, big32, big64 = (_big_endian(bits) for bits in (16, 32, 64))
-store32, store64 = (_store_of(bits) for bits in (32, 64))
+store64, stream64 = _store_of(True), _store_of(False)
+
+
+@intrinsic
+def load64(typing, address):
+    """The word at an address, in the machine's own order."""
+    def generate(context, builder, signature, arguments):
+        return _load(builder, arguments[0], _WORD)
+    return _U64(_U64), generate
 
 
 @intrinsic

@@ -8,7 +8,7 @@ import numpy as np
 from tickgate.spec import itch50
 
 LOCATES = 1 << 16     # books: one for each stock locate
-BATCH = 32            # messages that go through a stage together; room is kept for so many
+BATCH = 16            # messages that go through a stage together; room is kept for so many
 STAGES = 4            # batches on the way: found, looked up, looked at, applied
 BUCKET = 8            # places of the order index that are searched at once: a cache line
 VECTOR = 16           # ladder places that are searched or moved at once; a ladder's block keeps so many free at its end
@@ -27,12 +27,13 @@ SIDE = np.dtype([("block", "u4"), ("size", "u4"), ("count", "u4"), ("best", "u4"
 
 #: What is kept of a symbol beside its orders; the codes are those of ``tickgate.spec.records``. ``bid_px`` to ``ask_qty``: the top of book last told.
 SYMBOL = np.dtype([("digest", "u4"), ("tracked", "u1"), ("stale", "u1"), ("trading", "u1"), ("reg_sho", "u1"), ("halted", "u1"), ("known", "u1"),
-                   ("spare", "u2"), ("bid_px", "u4"), ("bid_qty", "u4"), ("ask_px", "u4"), ("ask_qty", "u4"), ("spare_2", "u4")])
+                   ("spare", "u2"), ("spare_2", "u4"), ("bid_px", "u4"), ("bid_qty", "u4"), ("ask_px", "u4"), ("ask_qty", "u4")])
 
-#: A message that was looked at: its address and length; if it has a reference, its hash, and the side (of an add, else the locate's buys); the order
-#: it likely names, and the level that an add likely joins. ``add`` and ``other`` list, from a batch's first row on, which rows are adds and which not.
+#: A message that was looked at: its address and length; if it has a reference, its hash, and its side (but of an add, the locate's buys until the order
+#: is found); where the index likely has its order, that order, and the level that an add or a replace likely joins. From a batch's first row on, ``add``
+#: lists the rows that add an order and ``other`` those that name one.
 LOOKED = np.dtype([("at", "u8"), ("hash", "u4"), ("side", "u4"), ("order", "u4"), ("level", "u4"), ("length", "u2"), ("add", "u1"), ("other", "u1"),
-                   ("spare", "u4")])
+                   ("place", "u4")])
 
 #: Counts, and where the free places of the arrays begin: one row. ``order_end`` and the like: first place that was never used; ``free_order`` and the
 #: like: first one that was given back. ``rows``, ``trades``, ``events``: written by this call.

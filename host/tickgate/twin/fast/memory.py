@@ -30,7 +30,7 @@ def grown(array, used, size):
 class Output:
     """Rows that the engine writes, in blocks: one nearly always. ``least``: bytes of the stream that each row takes at least; ``None``: no rows."""
 
-    BLOCK = 1 << 28   # bytes of a block at most; only what is written becomes memory
+    BLOCK = 1 << 30   # bytes of a block at most; only what is written becomes memory
 
     def __init__(self, dtype, least, spare):
         self.dtype, self.least, self.spare = dtype, least, spare
@@ -44,7 +44,7 @@ class Output:
             if self._block is not None:
                 self._full.append(self._block[:self._used])
             rows = min(size // self.least, self.BLOCK // self.dtype.itemsize) + 2 * self.spare
-            self._block, self._used = np.empty(rows, self.dtype), 0
+            self._block, self._used = empty(rows, self.dtype), 0
         return self._block.ctypes.data + self._used * self.dtype.itemsize, len(self._block) - self._used
 
     def wrote(self, rows):

@@ -33,16 +33,29 @@ def shift_of(index):
 
 
 @inlined
-def likely_order(index, shift, hashed):
-    """An order with this hash in its bucket, 0 if there is none: nearly always the one that is meant."""
+def likely_place(index, shift, hashed):
+    """A place in this hash's bucket: nearly always that of the order that is meant, if it is live."""
     bucket = (hashed >> shift) * _BUCKET
-    holds = equal_high(np.uint64(index.ctypes.data) + bucket * _BYTES, hashed)
-    return index[bucket + trailing_zeros(holds)] & LOW if holds != _NONE else _NONE
+    return bucket + (trailing_zeros(equal_high(np.uint64(index.ctypes.data) + bucket * _BYTES, hashed)) & _BUCKET - ONE)
 
 
 @inlined
-def place_of(index, shift, orders, hashed, reference, locate):
-    """Where the index names this order; or ``index.size`` when it does not."""
+def _names(index, orders, place, reference, locate):
+    """Whether a place of the index has this order."""
+    order = index[place] & LOW
+    return (orders[order].reference == reference) & (np.uint64(orders[order].side) >> ONE == locate) & (order != _NONE)
+
+
+@inlined
+def place_of(index, shift, orders, hashed, reference, locate, likely):
+    """Where the index names this order; or ``index.size`` when it does not. ``likely``: where it may be."""
+    if _names(index, orders, likely, reference, locate):
+        return likely
+    return _place_of(index, shift, orders, hashed, reference, locate)
+
+
+@njit(_nrt=False, error_model="numpy")
+def _place_of(index, shift, orders, hashed, reference, locate):
     mask = np.uint64(index.size) - ONE
     bucket = (hashed >> shift) * _BUCKET
     while True:
@@ -50,8 +63,7 @@ def place_of(index, shift, orders, hashed, reference, locate):
         holds = equal_high(line, hashed)
         while holds != _NONE:
             at = bucket + trailing_zeros(holds)
-            order = index[at] & LOW
-            if orders[order].reference == reference and np.uint64(orders[order].side) >> ONE == locate:
+            if _names(index, orders, at, reference, locate):
                 return at
             holds &= holds - ONE
         if equal_zero(line) != _NONE:
@@ -60,15 +72,39 @@ def place_of(index, shift, orders, hashed, reference, locate):
 
 
 @inlined
-def enter(index, shift, hashed, order):
-    """Name an order that is not there."""
+def place_for(index, shift, orders, hashed, reference, locate):
+    """Where the index is to name a new order; or ``index.size`` when it names it already."""
+    bucket = (hashed >> shift) * _BUCKET
+    line = np.uint64(index.ctypes.data) + bucket * _BYTES
+    free = equal_zero(line)
+    if (equal_high(line, hashed) == _NONE) & (free != _NONE):
+        return bucket + trailing_zeros(free)
+    return _place_for(index, shift, orders, hashed, reference, locate)
+
+
+@njit(_nrt=False, error_model="numpy")
+def _place_for(index, shift, orders, hashed, reference, locate):
+    if _place_of(index, shift, orders, hashed, reference, locate) != np.uint64(index.size):
+        return np.uint64(index.size)
+    return free_place(index, shift, hashed)
+
+
+@inlined
+def free_place(index, shift, hashed):
+    """Where the index is to name an order that it does not."""
     mask = np.uint64(index.size) - ONE
     bucket = (hashed >> shift) * _BUCKET
     free = equal_zero(np.uint64(index.ctypes.data) + bucket * _BYTES)
     while free == _NONE:
         bucket = bucket + _BUCKET & mask
         free = equal_zero(np.uint64(index.ctypes.data) + bucket * _BYTES)
-    index[bucket + trailing_zeros(free)] = hashed << WORD | order
+    return bucket + trailing_zeros(free)
+
+
+@inlined
+def enter(index, place, hashed, order):
+    """Name an order at a place that is free."""
+    index[place] = hashed << WORD | order
 
 
 @inlined
@@ -107,4 +143,4 @@ def rehash(old, new):
     shift = shift_of(new)
     for entry in old:
         if entry:
-            enter(new, shift, entry >> WORD, entry & LOW)
+            new[free_place(new, shift, entry >> WORD)] = entry

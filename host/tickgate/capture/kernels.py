@@ -1,16 +1,13 @@
-"""The inner loops of the data commands: find messages, copy them, write rows as text. Everything here is compiled by numba."""
+"""The inner loops of reading messages: find them, copy them. Everything here is compiled by numba."""
 import numpy as np
 from numba import njit
 
-from tickgate.capture.binaryfile import SIZES as _SIZES
-from tickgate.spec import itch50
-from tickgate.spec.moldudp64 import BLOCK
+from ..spec import itch50
+from ..spec.moldudp64 import BLOCK
+from .binaryfile import SIZES as _SIZES
 
 #: Why ``walk`` came back: the next message is not whole, the index is full, a length of 0, a length that is not its type's.
 END, FULL, ZERO, ODD = range(4)
-
-#: A field of a row that has no value.
-NULL = np.iinfo(np.int64).min
 
 #: Size of a message by its type byte; 0: unknown type.
 SIZES = np.array(_SIZES, np.int64)
@@ -89,43 +86,3 @@ def gather(data, at, size, out):
             out[to] = data[b]
             to += 1
     return to
-
-
-@njit(cache=True, nogil=True)
-def csv(values, places, texts, lengths, out):
-    """Rows as lines with commas. ``values``: int64[rows, columns]; ``places`` of a column: decimals, or -1 when its values are numbers of ``texts``
-    (uint8[texts, width], each with its length). ``NULL`` gives an empty field. Returns the bytes written."""
-    at = 0
-    digits = np.empty(20, np.uint8)
-    for row in range(values.shape[0]):
-        for column in range(values.shape[1]):
-            if column:
-                out[at] = 44
-                at += 1
-            value, place = values[row, column], places[column]
-            if value == NULL:
-                continue
-            if place < 0:
-                for k in range(lengths[value]):
-                    out[at] = texts[value, k]
-                    at += 1
-                continue
-            if value < 0:
-                out[at] = 45
-                at += 1
-                value = -value
-            n = 0
-            while value or n <= place:
-                digits[n] = 48 + value % 10
-                value //= 10
-                n += 1
-            while n:
-                if n == place:
-                    out[at] = 46
-                    at += 1
-                n -= 1
-                out[at] = digits[n]
-                at += 1
-        out[at] = 10
-        at += 1
-    return at

@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tickgate.capture import Report, open_capture
-from tickgate.capture import binaryfile as files
-from tickgate.capture.capture import opener_of
-from tickgate.capture.decode import no_itch
-from tickgate.capture.source import Window
-from tickgate.spec import itch50, moldudp64
-
+from ..spec import itch50, moldudp64
+from . import binaryfile as files
 from . import kernels
+from .capture import open_capture, opener_of
+from .decode import no_itch
 from .errors import InputError
+from .frames import Report
 from .lines import Lines
+from .source import Window
 
 VIEW = 1 << 22           # bytes that are indexed at once
 STDIN = "-"
@@ -164,17 +163,17 @@ class Input:
                     if len(data) - after < _AHEAD and not window.eof:     # its verdict needs what comes next
                         why = kernels.END
                     else:
-                        wrong = files._wrong(window.data, after)
+                        wrong = files.wrong_at(window.data, after)
                 self.position = window.position
                 yield Piece(data[:after], at[:n], size[:n], kind[:n], locate[:n], time[:n], first, gap)
                 first, gap, trust = first + n, 0, 0
-                if wrong:
-                    self._is_no_message(window, after, wrong)
+                if wrong or why == kernels.ZERO:
+                    error = files.no_message(window, after, wrong) if wrong else None
+                    if not files.goes_on(window, self.report, after, why == kernels.ZERO, error, self.resync):
+                        break
                     gap = -1
-                elif why == kernels.ZERO:
-                    self.report.end_of_session = True
-                    files._only_zeros(window, after)
-                    break
+                    if len(window.data) < VIEW and not window.eof:
+                        window.advance(0, VIEW)
                 elif why != kernels.END:
                     trust = 1 if why == kernels.ODD else 0
                     window.start, window.data = window.start + after, window.data[after:]
@@ -193,15 +192,6 @@ class Input:
             self.report.end_of_session = True
         elif left:
             self.report.tail_bytes, self.report.tail_offset = left, window.start + after
-
-    def _is_no_message(self, window, after, cause):
-        """Say so, or move on to where messages follow one another again."""
-        if not self.resync:
-            code, raw = ascii(chr(window.data[after + _PREFIX])), window.data[after:after + 32].hex(" ")
-            raise window.error(after, "message length", f"{cause} (type {code}, bytes {raw})")
-        files._skip(window, after, self.report)
-        if len(window.data) < VIEW and not window.eof:
-            window.advance(0, VIEW)
 
     # ---- pcap, pcapng
 

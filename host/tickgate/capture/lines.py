@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tickgate.capture.decode import datagrams, number
-from tickgate.spec import moldudp64
-
+from ..spec import moldudp64
 from . import kernels
+from .decode import datagrams, number
 
 HOLD_NS = 100_000_000    # ns of capture time that a packet waits for those before it
 HOLD_MOST = 4096         # packets that wait
