@@ -4,8 +4,6 @@
 An operation of the symbol meanwhile begins the walk anew, so what is shown was the book at one moment: after ``tops`` tops of book since reset (modulo
 2^32). A walk takes at most about 24 cycles a level. Only a symbol whose messages never leave that long a pause can keep it from ending; ``tries`` counts.
 
-Requests: ``start`` with ``slot`` begins, whatever was under way; ``busy`` until the result is there. Result: ``levels`` a side that exist, and each level at
-``show`` ({side, number}, 0 the best), ``show_…`` two cycles later. Prices in 1e-4 USD.
 Assumptions: an operation of a symbol changes its memories within SETTLE cycles after it, the add half of a replace comes within SETTLE cycles after the
 remove half; a word asked for in a cycle with ``…_taken`` is there after the memory's latency.
 """
@@ -17,6 +15,17 @@ from ..stream.logic import delay, encode, lowest
 from .ticks import times_tick
 
 SETTLE = 16   # cycles
+
+
+def depth_port(*, slot_bits, quantity_bits, count_bits, levels):
+    """Requests and results, seen from who asks. ``start`` with ``slot`` begins, whatever was under way; ``busy`` until the result is there: ``bids`` and
+    ``asks`` that exist, at most ``levels`` each, and the one that ``show`` names ({side, number}, 0 the best), two cycles later."""
+    return wiring.Signature({
+        "start": Out(1), "slot": Out(slot_bits), "busy": In(1),
+        "tries": In(16),     # walks that it took
+        "tops": In(32),      # the book was this after so many tops of book
+        "bids": In(range(levels + 1)), "asks": In(range(levels + 1)), "show": Out(1 + (levels - 1).bit_length()),
+        "price": In(32), "qty": In(quantity_bits), "orders": In(count_bits)})   # 1e-4 USD, shares
 
 
 class Walk(enum.Enum, shape=4):
@@ -35,26 +44,24 @@ class Walk(enum.Enum, shape=4):
 class Depth(wiring.Component):
     """``levels``: shown a side. ``bits_latency``, ``levels_latency``: of the memories, cycles."""
 
-    def __init__(self, *, slot_bits, tick_bits, quantity_bits, count_bits, levels=10, bits_latency=1, levels_latency=3):
+    def __init__(self, *, slot_bits, tick_bits, quantity_bits, count_bits, levels, bits_latency=1, levels_latency=3):
         self.slot_bits, self.tick_bits, self.quantity_bits, self.count_bits = slot_bits, tick_bits, quantity_bits, count_bits
         self.levels, self.bits_latency, self.levels_latency = levels, bits_latency, levels_latency
         self.number_bits = (levels - 1).bit_length()
         group_bits = tick_bits // 2
         super().__init__({
-            "start": In(1), "slot": In(slot_bits), "busy": Out(1), "tries": Out(16), "tops": Out(32),
-            "bids": Out(range(levels + 1)), "asks": Out(range(levels + 1)),
-            "show": In(1 + self.number_bits), "show_price": Out(32), "show_qty": Out(quantity_bits), "show_count": Out(count_bits),
+            "host": In(depth_port(slot_bits=slot_bits, quantity_bits=quantity_bits, count_bits=count_bits, levels=levels)),
             # of the ladder: operations as they begin, published tops, and its memories
             "op": In(1), "op_slot": In(slot_bits), "top": In(1),
             "at": Out(slot_bits), "groups": In(data.ArrayLayout(1 << group_bits, 2)), "base": In(32), "tick": In(2),   # of slot ``at``, combinational
-            "bits_address": Out(slot_bits + 1 + group_bits), "bits_taken": In(1), "bits_word": In(1 << group_bits),
-            "level_address": Out(slot_bits + 1 + tick_bits), "level_taken": In(1),
+            "side": Out(1), "bits_address": Out(slot_bits + group_bits), "bits_taken": In(1), "bits_word": In(1 << group_bits),
+            "level_address": Out(slot_bits + tick_bits), "level_taken": In(1),
             "level_word": In(data.StructLayout({"qty": quantity_bits, "count": count_bits}))})
 
     def elaborate(self, platform):
-        m = Module()
+        m, host = Module(), self.host
         tick_bits, group_bits = self.tick_bits, self.tick_bits // 2
-        side, number = Signal(), Signal(range(self.levels + 1))
+        side, number = self.side, Signal(range(self.levels + 1))
         slot = Signal(self.slot_bits)
         groups, ticks = Signal(1 << group_bits, reset_less=True), Signal(1 << group_bits, reset_less=True)   # those not walked yet
         group, tick = Signal(group_bits, reset_less=True), Signal(group_bits, reset_less=True)
@@ -67,15 +74,15 @@ class Depth(wiring.Component):
         m.submodules.result = result = memory.Memory(
             shape=data.StructLayout({"price": 32, "qty": self.quantity_bits, "count": self.count_bits}), depth=2 << self.number_bits, init=[])
         write, read = result.write_port(), result.read_port()
-        m.d.comb += [read.addr.eq(self.show), self.at.eq(slot)]
-        m.d.sync += [self.show_price.eq(read.data.price), self.show_qty.eq(read.data.qty), self.show_count.eq(read.data.count)]
+        m.d.comb += [read.addr.eq(host.show), self.at.eq(slot)]
+        m.d.sync += [host.price.eq(read.data.price), host.qty.eq(read.data.qty), host.orders.eq(read.data.count)]
 
         # the price of ``rank``, two registers later: there is time
         index = Signal(tick_bits)
         m.d.comb += index.eq(rank ^ Mux(side, 0, (1 << tick_bits) - 1))
         part = delay(m, times_tick(index, self.tick), 1, "part")[0]
         price = delay(m, (self.base + part)[:32], 1, "price")[0]
-        m.d.comb += [self.bits_address.eq(Cat(group, slot, side)), self.level_address.eq(Cat(rank, slot, side)),
+        m.d.comb += [self.bits_address.eq(Cat(group, slot)), self.level_address.eq(Cat(rank, slot)),
                      write.addr.eq(Cat(number[:self.number_bits], side)), write.data.price.eq(price), write.data.qty.eq(self.level_word.qty),
                      write.data.count.eq(self.level_word.count)]
 
@@ -98,7 +105,7 @@ class Depth(wiring.Component):
                 pass
             with m.Case(Walk.SETTLE):
                 with m.If(wait == SETTLE):
-                    m.d.sync += [side.eq(0), number.eq(0), self.tops.eq(published), *go(Walk.SIDE)]
+                    m.d.sync += [side.eq(0), number.eq(0), host.tops.eq(published), *go(Walk.SIDE)]
             with m.Case(Walk.SIDE):
                 m.d.sync += [groups.eq(Mux(side, self.groups[1], self.groups[0])), *go(Walk.GROUPS)]
             with m.Case(Walk.GROUPS):                          # the search takes two cycles
@@ -106,9 +113,9 @@ class Depth(wiring.Component):
                     with m.If(some & (number != self.levels)):
                         m.d.sync += [group.eq(found), groups.eq(rest), *go(Walk.ASK_TICKS)]
                     with m.Elif(side):
-                        m.d.sync += [self.asks.eq(number), self.busy.eq(0), *go(Walk.IDLE)]
+                        m.d.sync += [host.asks.eq(number), host.busy.eq(0), *go(Walk.IDLE)]
                     with m.Else():
-                        m.d.sync += [self.bids.eq(number), side.eq(1), number.eq(0), *go(Walk.SIDE)]
+                        m.d.sync += [host.bids.eq(number), side.eq(1), number.eq(0), *go(Walk.SIDE)]
             with m.Case(Walk.ASK_TICKS):
                 with m.If(self.bits_taken):
                     m.d.sync += go(Walk.TAKE_TICKS)
@@ -130,8 +137,8 @@ class Depth(wiring.Component):
                     m.d.comb += write.en.eq(1)
                     m.d.sync += [number.eq(number + 1), *go(Walk.TICKS)]
         # what begins the walk anew comes last, so that it wins
-        with m.If(self.start):
-            m.d.sync += [slot.eq(self.slot), self.busy.eq(1), self.tries.eq(1), *go(Walk.SETTLE)]
-        with m.Elif(self.busy & disturbed):
-            m.d.sync += [self.tries.eq(self.tries + (self.tries != 0xFFFF)), *go(Walk.SETTLE)]
+        with m.If(host.start):
+            m.d.sync += [slot.eq(host.slot), host.busy.eq(1), host.tries.eq(1), *go(Walk.SETTLE)]
+        with m.Elif(host.busy & disturbed):
+            m.d.sync += [host.tries.eq(host.tries + (host.tries != 0xFFFF)), *go(Walk.SETTLE)]
         return m

@@ -8,19 +8,20 @@ tag, and everything after it moves by whole words:
     …      options                                 udp1 destination port · length     udp2 checksum · payload begins at lane 2
 
 Checks run in a short pipeline behind the words and are settled 4 cycles after udp1, two words before the MoldUDP64 header is over.
-A frame's counters move 4 cycles after its last word. Sources: tickgate.spec.ethernet. Which drop counts when: docs/path.md.
+A frame's counters and `ends` move 5 cycles after its last word. Sources: tickgate.spec.ethernet. Which drop counts when: docs/path.md.
 """
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from tickgate.spec import ethernet
+from tickgate.spec.commands import HOST
 
 from ..stream.logic import all_ones, equal, swap
 from .words import DatagramEnd, datagram_word, frame_word
 
 #: Cycles from a frame's last word to its counters and `ends`.
-SETTLE = 4
+SETTLE = 5
 
 COUNTERS = ("frames", "datagrams", "not_ready", "not_ipv4", "bad_header", "fragment", "not_udp", "filtered", "bad_length", "short_frame", "bad_fcs")
 
@@ -34,8 +35,8 @@ class DatagramReceiver(wiring.Component):
     def __init__(self, *, lanes=4, filters=4):
         if lanes != 4:
             raise ValueError(f"lanes must be 4, not {lanes}")
-        if not 1 <= filters <= 8:
-            raise ValueError(f"filters must be 1 to 8, not {filters}")
+        if not 1 <= filters <= HOST:                           # source of the records of host commands
+            raise ValueError(f"filters must be 1 to {HOST}, not {filters}")
         self.filter_count = filters
         super().__init__({
             "frames": In(stream.Signature(frame_word(lanes), always_ready=True)),
@@ -67,7 +68,8 @@ class DatagramReceiver(wiring.Component):
         tags = Signal(2)
         options = Signal(4)                                     # words of IPv4 options to come
         is_vlan, is_ipv4 = Signal(), Signal()
-        m.d.comb += [is_vlan.eq((low == ethernet.ETHERTYPE_VLAN[0]) | (low == ethernet.ETHERTYPE_VLAN[1])), is_ipv4.eq(low == ethernet.ETHERTYPE_IPV4)]
+        m.d.comb += [is_vlan.eq(Cat(*[equal(low, Const(tag, 16)) for tag in ethernet.ETHERTYPE_VLAN]).any()),
+                     is_ipv4.eq(equal(low, Const(ethernet.ETHERTYPE_IPV4, 16)))]
         again = at_type & is_vlan & (tags != ethernet.MAXIMUM_VLAN_TAGS)
         header_words = word.data[16:20]
         with m.If(valid):
@@ -151,9 +153,8 @@ class DatagramReceiver(wiring.Component):
         over = Signal()
         m.d.comb += [
             over.eq(word.last & (left > word.count)),
-            self.datagrams.valid.eq(go & ~word.first & (udp2 | payload)), out.data.eq(word.data), out.first.eq(udp2), out.last.eq(word.last),
-            out.over.eq(over), out.left.eq(Mux(over, word.count, left)), out.count.eq(word.count),
-            out.good.eq(good), out.source.eq(source)]
+            self.datagrams.valid.eq(valid & ~word.first & (udp2 | payload)), out.data.eq(word.data), out.first.eq(udp2), out.last.eq(word.last),
+            out.left.eq(left), out.count.eq(word.count), out.good.eq(good), out.source.eq(source)]
 
         # ---- end of the frame: what it was is kept until the checks have settled
         ended = Signal(data.StructLayout({"valid": 1, "taken": 1, "typed": 1, "ipv4": 1, "payload": 1, "over": 1, "error": 1}))
@@ -168,14 +169,14 @@ class DatagramReceiver(wiring.Component):
             ended.valid.eq(valid & word.last), ended.taken.eq(taken), ended.error.eq(word.error), ended.over.eq(over),
             ended.typed.eq(~word.first & (typed | typed_now)), ended.ipv4.eq(~word.first & (ipv4 | typed_now & is_ipv4)),
             ended.payload.eq(~word.first & (payload | udp2 & (word.count >= 2)))]
-        for k in range(SETTLE):
+        for k in range(SETTLE - 1):
             stage = Signal.like(ended, name=f"ended_{k + 1}")
             m.d.sync += stage.eq(ended)
             ended = stage
         whole = ended.valid & ended.taken & ended.typed & ended.ipv4 & ended.payload
         e = self.events
         bad_header = bad_version | bad_sum
-        m.d.comb += [
+        m.d.sync += [
             e.frames.eq(ended.valid), e.bad_fcs.eq(ended.valid & ended.error), e.not_ready.eq(ended.valid & ~ended.taken),
             e.not_ipv4.eq(ended.valid & ended.taken & ended.typed & ~ended.ipv4),
             e.short_frame.eq(ended.valid & ended.taken & (~ended.typed | ended.ipv4 & ~ended.payload)),

@@ -8,7 +8,7 @@ def frame_word(lanes):
         "data": 8 * lanes,
         "first": 1,
         "last": 1,
-        "count": range(lanes + 1),  # bytes of a last word that belong to the frame, from lane 0
+        "count": range(lanes + 1),  # bytes of a last word that belong to the frame, from lane 0: 1 to lanes
         "error": 1,                 # with last: bad FCS, or the MAC gave up on the frame
     })
 
@@ -19,16 +19,15 @@ def datagram_word(lanes):
         "data": 8 * lanes,
         "first": 1,     # payload begins in this word, at lane 2
         "last": 1,      # of the frame
-        "left": 16,     # bytes from lane 0 of this word to the end of the payload, or of the frame in its last word
-        "over": 1,      # with last: the frame ends before the payload does
-        "count": range(lanes + 1),
+        "left": 16,     # bytes from lane 0 of this word to the end of the payload, wherever the frame ends
+        "count": range(lanes + 1),  # bytes of a last word that belong to the frame
         "good": 1,      # every check has passed so far; settled from the fourth word on
         "source": 3,    # number of the filter that took it
     })
 
 
 class DatagramEnd(data.Struct):
-    """A datagram's frame is over (4 cycles after its last word)."""
+    """A datagram's frame is over (5 cycles after its last word)."""
     suspect: 1  # bad FCS, or it ended before the payload was complete
     source: 3   # number of the filter that took it
 

@@ -5,8 +5,8 @@ from tickgate.twin.net import Net
 from .hop import Script
 from .wire import LANES
 
-COUNTERS = tuple(r.name for r in NET.registers if r.access == "count")
-SETTLE = 4          # cycles from a frame's last word to its counters and its end
+COUNTERS = tuple(r.name for r in NET.registers if r.access == "count" and r.name != "overflow")   # that one is net.narrow's
+SETTLE = 5          # cycles from a frame's last word to its counters and its end
 GOOD_FROM = 3       # word of a datagram from which `good` and `source` are settled: the fourth
 
 
@@ -15,10 +15,8 @@ def datagram_words(words, datagram):
     begin = datagram.start // LANES
     end = datagram.end - LANES * begin
     for k, (cycle, word) in enumerate(words[begin:]):
-        left = max(0, end - LANES * k)
-        over = word["last"] and left > word["count"]
-        yield cycle, {"data": word["data"], "first": int(k == 0), "last": word["last"], "left": word["count"] if over else left, "over": int(over),
-                      "count": word["count"], "good": 1, "source": datagram.source}
+        yield cycle, {"data": word["data"], "first": int(k == 0), "last": word["last"], "left": max(0, end - LANES * k), "count": word["count"],
+                      "good": 1, "source": datagram.source}
 
 
 class DatagramScript(Script):

@@ -17,6 +17,7 @@ from .wire import LANES
 
 COUNTERS = tuple(r.name for r in FEED.registers if r.access == "count")
 LATENCY = 1               # cycles from the word with the last needed byte
+CONTEXT_LATENCY = 2       # from it to the context, from a header to that of a gap
 HOLD = 5                  # cycles for which the fields of an update stay, but for what it does
 _LOAD_AT = 4              # cycles after a frame's first word until symbols may be loaded before it: the frame before is through
 _SHOWN = 40               # types whose count is looked up in the end
@@ -145,9 +146,9 @@ class ItchScript(Script):
                               side=0, time=self.time_ns(t.header))
 
     def _context(self, t, cycle, *, kind, **values):
-        """A context ``LATENCY`` cycles after ``cycle``."""
+        """A context ``CONTEXT_LATENCY`` cycles after ``cycle``."""
         values = {"kind": records.KINDS[kind], "source": t.datagram.source, "time": self.time_ns(cycle), **values}
-        self.expect(cycle + LATENCY, {"contexts.valid": 1, **{f"contexts.payload.{name}": value for name, value in values.items()}})
+        self.expect(cycle + CONTEXT_LATENCY, {"contexts.valid": 1, **{f"contexts.payload.{name}": value for name, value in values.items()}})
 
     def _event(self, t, b, code, slot):
         """Keys, update and contexts of a message that is used, as far as the frame brought it."""

@@ -130,7 +130,7 @@ class MoldScript(Script):
     def _dropped(self, words):
         """A frame of another kind: words that net lets through before it knows, and as not good afterwards."""
         self._words((cycle, {"data": word["data"], "first": int(k == 0), "last": word["last"], "left": self.rng.choice((0, 20, 1000, 0xFFFF)),
-                             "over": 0, "count": word["count"], "good": 0, "source": 0}) for k, (cycle, word) in enumerate(words))
+                             "count": word["count"], "good": 0, "source": 0}) for k, (cycle, word) in enumerate(words))
 
     def _datagram(self, t, words):
         self.taken.append(t)
@@ -141,7 +141,7 @@ class MoldScript(Script):
         for gap in t.gaps:
             at_header = gap.reason in (b"G", b"S")
             wire = t.header if at_header else sent.last
-            self.expect(t.header + 2 if at_header else ended + 1, {
+            self.expect(t.header + 3 if at_header else ended + 1, {
                 "gaps.valid": 1, "gaps.payload.reason": gap.reason[0], "gaps.payload.source": t.datagram.source, "gaps.payload.first": gap.first,
                 "gaps.payload.count": gap.count, "gaps.payload.time": self.time_ns(wire)})
         new = [b for b in t.blocks if b.is_new]
@@ -152,12 +152,13 @@ class MoldScript(Script):
             pair = pairs[b.header]
             told = {"headers.valid": 1, f"headers.payload.{kind}": 1, f"headers.payload.{kind}_length": b.length,
                     "headers.payload.inner_number" if b.is_inner else "headers.payload.number": b.number,
-                    "headers.payload.first": int(new[0] in pair), "headers.payload.time": self.time_ns(t.header), "expected": pair[-1].number + 1 & _U64}
+                    "headers.payload.first": int(new[0] in pair), "headers.payload.time": self.time_ns(t.header)}
             if len(pair) == 1:
                 told[f"headers.payload.{other}"] = 0
             if b.length:
                 told[f"headers.payload.{kind}_type"] = sent.frame[b.at + mold.BLOCK.size]
             self.expect(b.header, told)
+            self.expect(b.header + 1, {"expected": pair[-1].number + 1 & _U64})
             if not b.is_inner:
                 self._message(sent, b)
         settled = {"expected": t.expected}

@@ -67,7 +67,7 @@ def test_fields_are_read_whole(lane):
 @pytest.mark.parametrize("locate", [LOCATE, 0x4321])
 def test_every_length(locate):
     """From one byte to beyond the type, tracked and not; the message after it is read as ever."""
-    codes = (b"A", b"D", b"L", b"z") if locate == LOCATE else (b"C", b"X", b"\0")
+    codes = (b"A", b"D", b"S", b"L", b"z") if locate == LOCATE else (b"C", b"X", b"\0")
     script = play_frames(message_lengths(codes, locate, lane=locate % LANES).frames)
     assert totals(script).keys() == {"empty", "short", "longer", "unknown"} | ({"other"} if locate != LOCATE else set())
 
@@ -153,7 +153,7 @@ def test_random_streams(seed, profile):
 
 
 def test_latency_is_as_documented():
-    assert ItchParser.LATENCY == itch.LATENCY
+    assert (ItchParser.LATENCY, ItchParser.CONTEXT_LATENCY) == (itch.LATENCY, itch.CONTEXT_LATENCY)
 
 
 def test_lanes_that_cannot_be_are_refused():

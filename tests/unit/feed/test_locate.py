@@ -7,13 +7,13 @@ from tickgate_sim.models.itch import LocateModel
 
 
 class LocateScript(Script):
-    """Rounds of a few loads, then, from the next cycle on, a question a cycle; answers come ``LATENCY`` cycles later."""
+    """Rounds of a few loads, then, from the next cycle on, questions, most of them one a cycle; answers come ``LATENCY`` cycles later and stay."""
 
-    resting = {"load": 0}
+    resting = {"load": 0, "ask": 0}
     questions = 40
 
     def __init__(self, seed, *, symbols, rounds=15):
-        super().__init__(seed, rounds * (5 + self.questions + LocateTable.LATENCY))
+        super().__init__(seed, rounds * (5 + 3 * self.questions + LocateTable.LATENCY))
         self.symbols, self.model, cycle = symbols, LocateModel(), 0
         base = self.rng.getrandbits(16)
         self.locates = [0, 1, 0xFFFF, base, *(base ^ 1 << bit for bit in range(16)), *(self.rng.getrandbits(16) for _ in range(symbols))]
@@ -26,9 +26,11 @@ class LocateScript(Script):
                 locate = self.rng.choice([*self.locates, *self.model.slot_of])
                 slot = self.model.slot_of.get(locate)
                 self.answers.append(slot)
-                self.drive(cycle, {"locate": locate})
-                self.expect(cycle + LocateTable.LATENCY, {"tracked": 0} if slot is None else {"tracked": 1, "slot": slot})
-                cycle += 1
+                self.drive(cycle, {"ask": 1, "locate": locate})
+                pause = self.rng.choice((0, 0, 0, 1, 2))
+                for stays in range(1 + pause):
+                    self.expect(cycle + LocateTable.LATENCY + stays, {"tracked": 0} if slot is None else {"tracked": 1, "slot": slot})
+                cycle += 1 + pause
             cycle += LocateTable.LATENCY
 
     def _load(self, cycle):
@@ -52,8 +54,8 @@ def test_nothing_is_tracked_before_a_load():
     """Locate 0 neither, which empty memories hold in slot 0."""
     script = Script(0, 40)
     for cycle in range(30):
-        script.drive(cycle, {"load": 0, "locate": (0, cycle)[cycle % 2]})
+        script.drive(cycle, {"load": 0, "ask": 1, "locate": (0, cycle)[cycle % 2]})
         script.expect(cycle + LocateTable.LATENCY, {"tracked": 0})
     for cycle in range(30, 40):
-        script.drive(cycle, {"load": 0})
+        script.drive(cycle, {"load": 0, "ask": 0})
     play(LocateTable(symbols=4), script)

@@ -135,6 +135,14 @@ def test_cut_at_every_byte(tags, pause):
     assert totals(script)["runts"] == 20 and totals(script)["overruns"] > 20
 
 
+@pytest.mark.parametrize("shift", range(4))
+def test_long_blocks_cut_at_their_end(shift):
+    """Frames that end within two words of where a block begins whose length has small low bits: it is not taken for a short one."""
+    frames = [f for length in (16, 17, 18, 20, 32, 256) for f in cut_everywhere(frame(packet(blocks_of([8 + shift, length], shift))), least=74 + shift)]
+    script = play_frames(frames, restarts=dict.fromkeys(range(len(frames)), 1))
+    assert {t.counts["messages"] for t in script.taken} == {1, 2} and totals(script)["suspect"] > len(frames) // 2
+
+
 @pytest.mark.parametrize("last", [0, 1, 5])
 def test_a_block_that_just_fits_and_one_that_does_not(last):
     """The last block of each length at each lane: whole, one to four bytes beyond the payload (there in the frame or not), and far beyond."""
