@@ -217,8 +217,8 @@ HOW_LONG = """
 From the first hold to the arming the symbol is stale; no other symbol is touched, and no record of the feed is a cycle later. A move takes two holds, a base
 and an arming, a delete and an add for every live order, and what the feed changes meanwhile. With frames back to back the card takes about one command a
 frame, so that is (2 × orders + 4) × cycles of a frame (words and gap × 33/32); on a line at rest it takes one each {add} cycles (deletes: {delete}).
-Measured on the virtual card (with --recentre's twin beside it, every record equal), the
-line full of frames of another symbol's messages, the host looking each {look:,} bytes of frames:
+Measured on the virtual card, every record compared with the twin's, the line full of frames of another symbol's messages, the host looking each
+{look:,} bytes of frames:
 
 | preset | live orders | messages a frame | cycles of a frame | commands | cycles | cycles a command | µs |
 |---|---|---|---|---|---|---|---|

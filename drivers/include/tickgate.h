@@ -16,7 +16,7 @@
 #error "records are little-endian, and this header reads them as they lie in memory"
 #endif
 
-/* Registers: byte address, access, width, unit. */
+/* Registers: byte address, access, width, unit; behind one that holds flags, those. */
 
 #define TICKGATE_ID_MAGIC                             0x000u           /* ro, 32 bits, code */
 #define TICKGATE_ID_VERSION                           0x004u           /* ro, 32 bits, number */
@@ -28,6 +28,7 @@
 #define TICKGATE_ID_REFERENCE_BITS                    0x01cu           /* ro, 8 bits, bits */
 #define TICKGATE_ID_LANES                             0x020u           /* ro, 8 bits, bytes */
 #define TICKGATE_ID_FILTERS                           0x024u           /* ro, 8 bits, number */
+#define TICKGATE_ID_BURST_BITS                        0x028u           /* ro, 8 bits, log2 words */
 
 #define TICKGATE_CONTROL_ENABLE                       0x040u           /* rw, 1 bits, flag */
 #define TICKGATE_CONTROL_CLEAR                        0x044u           /* wo, 1 bits, flag */
@@ -38,17 +39,23 @@
 #define TICKGATE_SYMBOL_BASE                          0x084u           /* rw, 32 bits, 1e-4 USD */
 #define TICKGATE_SYMBOL_TICK                          0x088u           /* rw, 2 bits, code */
 #define TICKGATE_SYMBOL_FLAGS                         0x08cu           /* rw, 2 bits, bits */
+#define TICKGATE_SYMBOL_FLAGS_TRACK                   0x1u             /* track it (0: forget the locate) */
+#define TICKGATE_SYMBOL_FLAGS_STALE                   0x2u             /* its book is stale from the start, as it is anyway when messages came since the last clear */
 #define TICKGATE_SYMBOL_LOAD                          0x090u           /* wo, 8 bits, slot */
 #define TICKGATE_SYMBOL_STALE                         0x094u           /* ro, 64 bits, bits */
 
 #define TICKGATE_NET_GROUP0                           0x100u           /* rw, 32 bits, IPv4 address */
 #define TICKGATE_NET_PORT0                            0x104u           /* rw, 17 bits, port */
+#define TICKGATE_NET_PORT0_IN_USE                     0x10000u         /* filter in use */
 #define TICKGATE_NET_GROUP1                           0x108u           /* rw, 32 bits, IPv4 address */
 #define TICKGATE_NET_PORT1                            0x10cu           /* rw, 17 bits, port */
+#define TICKGATE_NET_PORT1_IN_USE                     0x10000u         /* filter in use */
 #define TICKGATE_NET_GROUP2                           0x110u           /* rw, 32 bits, IPv4 address */
 #define TICKGATE_NET_PORT2                            0x114u           /* rw, 17 bits, port */
+#define TICKGATE_NET_PORT2_IN_USE                     0x10000u         /* filter in use */
 #define TICKGATE_NET_GROUP3                           0x118u           /* rw, 32 bits, IPv4 address */
 #define TICKGATE_NET_PORT3                            0x11cu           /* rw, 17 bits, port */
+#define TICKGATE_NET_PORT3_IN_USE                     0x10000u         /* filter in use */
 #define TICKGATE_NET_FRAMES                           0x120u           /* count, 48 bits, frames */
 #define TICKGATE_NET_DATAGRAMS                        0x128u           /* count, 48 bits, frames */
 #define TICKGATE_NET_NOT_READY                        0x130u           /* count, 48 bits, frames */
@@ -60,6 +67,7 @@
 #define TICKGATE_NET_BAD_LENGTH                       0x160u           /* count, 48 bits, frames */
 #define TICKGATE_NET_SHORT_FRAME                      0x168u           /* count, 48 bits, frames */
 #define TICKGATE_NET_BAD_FCS                          0x170u           /* count, 48 bits, frames */
+#define TICKGATE_NET_OVERFLOW                         0x178u           /* count, 48 bits, frames */
 
 #define TICKGATE_MOLD_START                           0x200u           /* rw, 64 bits, messages */
 #define TICKGATE_MOLD_RESTART                         0x208u           /* wo, 1 bits, flag */
@@ -104,6 +112,33 @@
 #define TICKGATE_RING_DROPPED_BUSY                    0x528u           /* count, 48 bits, records */
 #define TICKGATE_RING_DROPPED_OFF                     0x530u           /* count, 48 bits, records */
 
+#define TICKGATE_COMMAND_SLOT                         0x600u           /* rw, 8 bits, slot */
+#define TICKGATE_COMMAND_SIDE                         0x604u           /* rw, 1 bits, flag */
+#define TICKGATE_COMMAND_REFERENCE                    0x608u           /* rw, 64 bits, number */
+#define TICKGATE_COMMAND_QTY                          0x610u           /* rw, 32 bits, shares */
+#define TICKGATE_COMMAND_PRICE                        0x614u           /* rw, 32 bits, 1e-4 USD */
+#define TICKGATE_COMMAND_PUSH                         0x618u           /* wo, 3 bits, code */
+#define TICKGATE_COMMAND_PUSHED                       0x61cu           /* ro, 31 bits, commands */
+#define TICKGATE_COMMAND_DONE                         0x620u           /* ro, 31 bits, commands */
+#define TICKGATE_COMMAND_REFUSED                      0x624u           /* count, 48 bits, commands */
+
+#define TICKGATE_DEPTH_START                          0x680u           /* wo, 8 bits, slot */
+#define TICKGATE_DEPTH_BUSY                           0x684u           /* ro, 1 bits, flag */
+#define TICKGATE_DEPTH_TRIES                          0x688u           /* ro, 16 bits, number */
+#define TICKGATE_DEPTH_TOPS                           0x68cu           /* ro, 32 bits, records */
+#define TICKGATE_DEPTH_BIDS                           0x690u           /* ro, 4 bits, levels */
+#define TICKGATE_DEPTH_ASKS                           0x694u           /* ro, 4 bits, levels */
+#define TICKGATE_DEPTH_SHOW                           0x698u           /* rw, 5 bits, level */
+#define TICKGATE_DEPTH_PRICE                          0x69cu           /* ro, 32 bits, 1e-4 USD */
+#define TICKGATE_DEPTH_QTY                            0x6a0u           /* ro, 64 bits, shares */
+#define TICKGATE_DEPTH_ORDERS                         0x6a8u           /* ro, 32 bits, orders */
+
+#define TICKGATE_PUBLISH_STALE_WHEN                   0x700u           /* rw, 2 bits, bits */
+#define TICKGATE_PUBLISH_STALE_WHEN_CROSSED           0x1u             /* best bid above best ask */
+#define TICKGATE_PUBLISH_STALE_WHEN_LOCKED            0x2u             /* best bid at best ask */
+#define TICKGATE_PUBLISH_CROSSED                      0x704u           /* count, 48 bits, times */
+#define TICKGATE_PUBLISH_LOCKED                       0x70cu           /* count, 48 bits, times */
+
 /* What the first registers read. */
 #define TICKGATE_MAGIC                                0x4b434954u
 #define TICKGATE_VERSION                              1u
@@ -136,7 +171,7 @@
 #define TICKGATE_FLAG_BID_UNKNOWN                     0x08u            /* an order outside the ladder could be the best bid */
 #define TICKGATE_FLAG_ASK_UNKNOWN                     0x10u            /* an order outside the ladder could be the best ask */
 #define TICKGATE_FLAG_STALE                           0x20u            /* the book may differ from the exchange's, until the host has re-armed the symbol */
-#define TICKGATE_FLAG_CROSSED                         0x40u            /* best bid at or above best ask: legal outside continuous trading */
+#define TICKGATE_FLAG_CROSSED                         0x40u            /* best bid above best ask, or at it (locked: bid_px is ask_px); legal outside continuous trading */
 #define TICKGATE_FLAG_SELL                            0x80u            /* side of the message's order */
 
 #define TICKGATE_FAULT_NONE                           0u               /* nothing */
@@ -145,12 +180,22 @@
 #define TICKGATE_FAULT_OVERFILL                       3u               /* E C X of more shares than the order has: the order goes */
 #define TICKGATE_FAULT_TABLE_FULL                     4u               /* A F U found no room in the order table: not added */
 #define TICKGATE_FAULT_WIDE_REFERENCE                 5u               /* reference has bits set above those that the order table keeps: not looked up */
+#define TICKGATE_FAULT_CROSSED                        6u               /* best bid above best ask in continuous trading, where the register publish.stale_when asks for it */
+#define TICKGATE_FAULT_LOCKED                         7u               /* best bid at best ask in continuous trading, where the register publish.stale_when asks for it */
 
 #define TICKGATE_GAP_MISSING                          'G'              /* messages first ... first + count - 1 never came */
 #define TICKGATE_GAP_SESSION                          'S'              /* a new session began; messages first ... first + count - 1 of it never came */
 #define TICKGATE_GAP_FRAME                            'F'              /* a frame of the feed had a bad FCS or ended early; first is the next number expected */
 #define TICKGATE_GAP_LENGTH                           'L'              /* a message block did not fit its datagram: the rest was dropped; first is the next number expected */
 #define TICKGATE_GAP_MESSAGE                          'M'              /* a book message shorter than its type: first is its number */
+
+#define TICKGATE_COMMAND_KIND_ADD                     1u               /* an order rests, as by A */
+#define TICKGATE_COMMAND_KIND_TAKE                    2u               /* shares leave an order, as by X */
+#define TICKGATE_COMMAND_KIND_DELETE                  3u               /* an order goes, as by D */
+#define TICKGATE_COMMAND_KIND_HOLD                    4u               /* the symbol is stale; what went wrong with it before is forgotten */
+#define TICKGATE_COMMAND_KIND_BASE                    5u               /* new base (`price`) and tick (`qty`, code) of an empty ladder */
+#define TICKGATE_COMMAND_KIND_ARM                     6u               /* the symbol is stale no more, unless something went wrong since it was held */
+#define TICKGATE_COMMAND_SOURCE                       7u               /* source of their records */
 
 #define TICKGATE_STATE_TRADING_MASK                   0x07u            /* of state */
 #define TICKGATE_STATE_TRADING_UNKNOWN                0x00u
@@ -177,7 +222,7 @@ typedef struct {
     uint8_t kind;                    /* code; what the record is */
     uint8_t flags;                   /* bits */
     uint16_t slot;                   /* slot; symbol slot; 0xFFFF: the whole feed */
-    uint8_t source;                  /* number; which net filter took the datagram */
+    uint8_t source;                  /* number; which net filter took the datagram; 7: no datagram, a command of the host */
     uint8_t message;                 /* ASCII; type of the ITCH message; 0 in gap records that no message caused */
     uint8_t state;                   /* bits; trading state 2:0, Reg SHO 4:3, market phase 7:5 */
     uint8_t detail;                  /* code; top_of_book: fault; trade: printable (P: Y) or cross type; gap: reason; status: the code byte of the message */

@@ -1,6 +1,7 @@
 """Latency idle and at line rate, on every pattern that a book likes least; and the page of it."""
 import pytest
 
+from tickgate.spec.presets import PRESETS
 from tickgate_sim.latency.__main__ import page, wrong
 from tickgate_sim.latency.declared import top_of_book
 from tickgate_sim.latency.measured import Row, frames, measure
@@ -9,20 +10,20 @@ from tickgate_sim.latency.patterns import PATTERNS
 
 def test_budget():
     """The numbers that the design is held to."""
-    assert top_of_book() == {"A": 4, "F": 4, "D": 8, "E": 8, "C": 8, "X": 8, "U": 6}
+    assert top_of_book(PRESETS["full"]) == {"A": 4, "F": 4, "D": 8, "E": 8, "C": 8, "X": 8, "U": 6}
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_same_at_line_rate(pattern):
     row, = measure("small", 1500, [pattern])
     assert row.offered >= 500 and row.lost == 0
-    assert wrong([row]) == [] and row.change == 0 and row.packed
+    assert wrong(PRESETS["small"], [row]) == [] and row.change == 0 and row.packed
 
 
 def test_wrong_is_told():
     row = Row("x", 10, 5.25, 1, {"A": (4, 4), "D": (8, 8)}, {"A": (4, 5), "D": (8, 8)})
     assert row.change == 1
-    assert wrong([row]) == ["x: 1 records lost", "x: A takes 4 to 5 cycles at line rate, declared are 4"]
+    assert wrong(PRESETS["small"], [row]) == ["x: 1 records lost", "x: A takes 4 to 5 cycles at line rate, declared are 4"]
 
 
 def test_frames_hold_all_messages():
@@ -31,5 +32,5 @@ def test_frames_hold_all_messages():
 
 
 def test_page_says_the_sums():
-    text = page("small", [Row("x", 10, 5.25, 0, {"A": (4, 4)}, {"A": (4, 4)})])
+    text = page(PRESETS["small"], [Row("x", 10, 5.25, 0, {"A": (4, 4)}, {"A": (4, 4)})])
     assert "**4** (12.4 ns)" in text and "**8** (24.8 ns)" in text and "| x | 10 | 5.25 | 0 | A 4 | 0 |" in text

@@ -7,6 +7,7 @@ import pytest
 
 from tickgate.device import Device, DeviceError, FrameSink, word_cycle
 from tickgate.spec.clocks import GEARBOX_PERIOD, ns_of_cycle
+from tickgate.spec.presets import PRESETS
 from tickgate_sim.virtual import VirtualCard, build, device
 
 SCRATCH, BASE_LOW, BASE_HIGH, NOISE, SILENT, REFUSING = 0x000, 0x004, 0x008, 0x00C, 0xFF8, 0xFFC   # registers of the stand-in
@@ -83,6 +84,39 @@ def test_registers_keep_what_was_written(card):
     for address, value in ((2, 0), (-4, 0), (1 << 32, 0), (SCRATCH, 1 << 32), (SCRATCH, -1)):
         with pytest.raises(ValueError):
             card.write32(address, value)
+
+
+def test_posted_writes_go_while_frames_do_and_before_anything_else(card):
+    ring = Ring(card)
+    second = card.allocate(64 << 12)
+    frames = random_frames(21, 40)
+    for value in (1, 2, 3):
+        card.post32(SCRATCH, value)
+    before = card.cycle
+    start = card.send(batch(frames))
+    card.idle(8)
+    assert start[0] == before                                       # no frame waits for them
+    assert (ring.words() == words_of(frames, [False] * 40, start)).all() and card.read32(SCRATCH) == 3
+    card.post32(SCRATCH, 4)                                         # a read, or a write, comes after them
+    assert card.read32(SCRATCH) == 4
+    card.post32(SCRATCH, 5)
+    card.write32(SCRATCH, 6)
+    assert card.read32(SCRATCH) == 6
+    # in the middle of the frames: the words from some cycle on go where the posted base says
+    sent = card.records
+    for value in range(10):
+        card.post32(SCRATCH, value)
+    card.post32(BASE_LOW, second.address & 0xFFFFFFFF)
+    card.send(batch(random_frames(22, 10)))
+    card.idle(8)
+    moved = int((second.array.view(WORD)["time_ns"] != 0).sum())
+    assert 0 < moved < card.records - sent
+    card.post32(SCRATCH, 7)
+    card.reset()
+    assert card.read32(SCRATCH) != 7                                # forgotten
+    for wrong in (lambda: card.post32(SCRATCH, 1 << 32), lambda: card.post32(2, 0)):
+        with pytest.raises(ValueError):
+            wrong()
 
 
 def test_register_that_never_answers_is_an_error_not_a_hang(card):
@@ -266,7 +300,7 @@ def test_entry_point_takes_preset_and_waves_from_the_environment(monkeypatch):
 
 
 def test_unknown_preset_and_stall_are_refused(design):
-    with pytest.raises(DeviceError, match=r"^no preset 'huge'; there are: small, demo$"):
+    with pytest.raises(DeviceError, match=f"^no preset 'huge'; there are: {', '.join(PRESETS)}$"):
         VirtualCard("huge")
     with pytest.raises(ValueError, match="stall"):
         VirtualCard(design=design, stall=1)

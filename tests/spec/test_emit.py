@@ -1,4 +1,5 @@
 """Generated files: fresh in the checkout, noticed when stale, and the C header compiles and reads records right."""
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -43,10 +44,16 @@ def test_pages_name_everything():
     for block in BLOCKS:
         for address, r in block.offsets():
             assert f"| `{address:#05x}`" in pages["docs/registers.md"] and f"| `{r.name}` | {r.access} | {r.width} |" in pages["docs/registers.md"]
+            for flag, bit, doc in r.bits:
+                assert f"bit {bit} `{flag}`: {doc}" in pages["docs/registers.md"]
+                mask = rf"#define TICKGATE_{block.name}_{r.name}_{flag} +{1 << bit:#x}u "
+                assert re.search(mask, pages["drivers/include/tickgate.h"], re.IGNORECASE)
     for message in itch50.MESSAGES:
         assert f"### {message.code.decode()} {message.name}" in pages["docs/messages.md"]
-    for name in (*records.RECORDS, *records.FLAGS, *records.FAULTS, *records.GAPS, *records.KINDS):
+    for name in (*records.RECORDS, *records.FLAGS, *records.FAULTS, *records.BOOK_FAULTS, *records.GAPS, *records.KINDS):
         assert name in pages["docs/messages.md"]
+    for name in (*records.FAULTS, *records.BOOK_FAULTS):
+        assert f"#define TICKGATE_FAULT_{name.upper()} " in pages["drivers/include/tickgate.h"]
     for text in pages.values():
         assert text.endswith("\n") and not text.endswith("\n\n") and not any(line.endswith(" ") for line in text.splitlines())
 

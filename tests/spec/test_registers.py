@@ -24,8 +24,17 @@ def test_addresses_are_words_that_nobody_else_has():
     ((Block("a", 0, 8, (Register("x", "rw", 4, reset=16, unit="u"),)),), "reset 16 out of range"),
     ((Block("a", 0, 8, (Register("x", "rw"),)),), "register a.x has no unit"),
     ((Block("a", 0, 0x2000, ()),), "beyond 12 address bits"),
+    ((Block("a", 0, 8, (Register("x", "rw", 2, unit="bits", bits=(("f", 0, ""), ("f", 1, ""))),)),), "register a.x: a flag is declared twice"),
+    ((Block("a", 0, 8, (Register("x", "rw", 2, unit="bits", bits=(("f", 1, ""), ("g", 1, ""))),)),), "register a.x: a bit is declared twice"),
+    ((Block("a", 0, 8, (Register("x", "rw", 2, unit="bits", bits=(("f", 2, ""),)),)),), "register a.x has no bit 2"),
 ])
 def test_a_map_that_contradicts_itself_is_refused(monkeypatch, blocks, message):
     monkeypatch.setattr(registers, "BLOCKS", blocks)
     with pytest.raises(LayoutError, match=message):
         registers._check()
+
+
+def test_flags_by_name():
+    flags = registers.SYMBOL["flags"]
+    assert (flags.name, flags.bit("stale"), flags.mask("stale"), flags.mask("track")) == ("flags", 1, 2, 1)
+    assert registers.NET["port3"].mask("in_use") == 1 << 16

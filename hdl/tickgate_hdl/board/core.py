@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from tickgate.spec import registers
 
 from ..book.book import Book
+from ..book.commands import Commands
 from ..book.publish import Publisher
 from ..csr.axi import AxiLite
 from ..csr.file import RegisterFile
@@ -17,6 +18,7 @@ from ..dma.ring import EventRing, HostWrite
 from ..feed.itch import ItchParser
 from ..net.datagram import DatagramReceiver
 from ..net.moldudp64 import MoldUdp64
+from ..net.narrow import Narrow
 from ..net.words import frame_word
 from ..stream.join import connect
 
@@ -39,45 +41,62 @@ class Core(wiring.Component):
         m = Module()
         p = self.preset
         m.submodules.regs = regs = RegisterFile()
-        m.submodules.net = net = DatagramReceiver(lanes=p.lanes, filters=p.filters)
-        m.submodules.mold = mold = MoldUdp64(lanes=p.lanes)
+        m.submodules.net = net = DatagramReceiver(lanes=p.word, filters=p.filters)
+        m.submodules.mold = mold = MoldUdp64(lanes=p.word)
         m.submodules.itch = itch = ItchParser(
-            symbols=p.symbols, index_bits=p.index_bits, reference_bits=p.reference_bits, tables=p.tables, lanes=p.lanes)
+            symbols=p.symbols, index_bits=p.index_bits, reference_bits=p.reference_bits, tables=p.tables, lanes=p.word)
+        m.submodules.commands = commands = Commands(
+            key_layout=itch.key_layout, index_bits=p.index_bits, reference_bits=p.reference_bits, tables=p.tables)
         m.submodules.book = book = Book(
             key_layout=itch.key_layout, symbols=p.symbols, tick_bits=p.tick_bits, index_bits=p.index_bits, reference_bits=p.reference_bits,
             tables=p.tables, ways=p.ways, count_bits=p.count_bits)
-        m.submodules.publisher = publisher = Publisher(slot_bits=p.slot_bits, quantity_bits=p.quantity_bits)
+        m.submodules.publisher = publisher = Publisher(
+            slot_bits=p.slot_bits, quantity_bits=p.quantity_bits, late=itch.CONTEXT_LATENCY - itch.LATENCY)
         m.submodules.ring = ring = EventRing()
 
+        ready, clearing, after_reset = Signal(), Signal(), Signal(init=1)
+
         # ---- the path
-        m.d.comb += [self.rx.ready.eq(1), net.frames.valid.eq(self.rx.valid), net.frames.p.eq(self.rx.p)]
+        m.d.comb += self.rx.ready.eq(1)
+        if p.lanes == p.word:
+            word_time = self.time_ns
+            m.d.comb += [net.frames.valid.eq(self.rx.valid), net.frames.p.eq(self.rx.p)]
+        else:
+            m.submodules.narrow = narrow = Narrow(depth_bits=p.burst_bits)
+            word_time = narrow.out_time_ns
+            connect(m, narrow.out, net.frames)
+            m.d.comb += [narrow.frames.valid.eq(self.rx.valid), narrow.frames.p.eq(self.rx.p), narrow.time_ns.eq(self.time_ns),
+                         regs.net.overflow.eq(narrow.overflow)]
         connect(m, net.datagrams, mold.datagrams)
         connect(m, net.ends, mold.ends)
         connect(m, mold.messages, itch.messages)
         connect(m, mold.headers, itch.headers)
-        connect(m, itch.keys, book.keys)
-        connect(m, itch.updates, book.updates)
-        connect(m, itch.contexts, publisher.contexts)
+        connect(m, itch.keys, commands.feed_keys)
+        connect(m, itch.updates, commands.feed_updates)
+        connect(m, itch.contexts, commands.feed_contexts)
+        connect(m, commands.keys, book.keys)
+        connect(m, commands.updates, book.updates)
+        connect(m, commands.contexts, publisher.contexts)
         connect(m, mold.gaps, publisher.gaps)
         connect(m, book.tops, publisher.tops)
         connect(m, publisher.records, ring.records)
         connect(m, ring.writes, wiring.flipped(self.writes))
         connect(m, regs.ring, ring.registers)
         connect(m, wiring.flipped(self.csr), regs.csr)
-        m.d.comb += [publisher.order_price.eq(book.order_price), book.abandoned.eq(itch.abandoned),
-                     *[x.time_ns.eq(self.time_ns) for x in (mold, itch, publisher)]]
+        m.d.comb += [publisher.order_price.eq(book.order_price), book.abandoned.eq(itch.abandoned), publisher.stale_when.eq(regs.publish.stale_when),
+                     *[x.time_ns.eq(word_time) for x in (mold, itch)], *[x.time_ns.eq(self.time_ns) for x in (commands, publisher)]]
 
         # ---- registers
         m.d.comb += [
             regs.id.magic.eq(registers.MAGIC), regs.id.version.eq(registers.VERSION), regs.id.symbols.eq(p.symbols), regs.id.tick_bits.eq(p.tick_bits),
             regs.id.index_bits.eq(p.index_bits), regs.id.tables.eq(p.tables), regs.id.ways.eq(p.ways), regs.id.reference_bits.eq(p.reference_bits),
-            regs.id.lanes.eq(p.lanes), regs.id.filters.eq(p.filters), regs.control.now_ns.eq(self.time_ns),
+            regs.id.lanes.eq(p.lanes), regs.id.filters.eq(p.filters), regs.id.burst_bits.eq(p.burst_bits), regs.control.now_ns.eq(self.time_ns),
             *[x for k in range(p.filters) for group, port in [(getattr(regs.net, f"group{k}"), getattr(regs.net, f"port{k}"))]
               for x in (net.filters[k].group.eq(group), net.filters[k].port.eq(port[:16]), net.filters[k].on.eq(port[16]))],
             mold.start.eq(regs.mold.start), mold.restart.eq(regs.mold.restart_strobe), regs.mold.expected.eq(mold.expected),
             regs.mold.session_low.eq(mold.session[:64]), regs.mold.session_high.eq(mold.session[64:]),
             itch.type_select.eq(regs.feed.type_select), regs.feed.type_count.eq(itch.type_count), regs.symbol.stale.eq(publisher.stale)]
-        for hop, part in ((regs.net, net), (regs.mold, mold), (regs.feed, itch), (regs.book, book)):
+        for hop, part in ((regs.net, net), (regs.mold, mold), (regs.feed, itch), (regs.book, book), (regs.command, commands), (regs.publish, publisher)):
             m.d.comb += [getattr(hop, name).eq(part.events[name]) for name in part.events.shape().members]
 
         # ---- symbols
@@ -87,15 +106,30 @@ class Core(wiring.Component):
             s = part.load_symbol
             m.d.comb += [part.load.eq(loads), part.load_slot.eq(regs.symbol.load), s.locate.eq(regs.symbol.locate), s.base.eq(regs.symbol.base),
                          s.tick.eq(regs.symbol.tick), s.tracked.eq(regs.symbol.flags[0])]
+        with m.If(publisher.rebase):                           # a command moves a ladder: the book's part of a load
+            m.d.comb += [book.load.eq(1), book.load_slot.eq(publisher.rebase_slot), book.load_symbol.base.eq(publisher.rebase_base),
+                         book.load_symbol.tick.eq(publisher.rebase_tick)]
+
         # once messages were handed on, a symbol that is loaded has missed some, and books are of another session after a restart: until memories are cleared
         used = Signal()
         m.d.comb += [publisher.load.eq(loads), publisher.load_slot.eq(regs.symbol.load), publisher.load_stale.eq(regs.symbol.flags[1] | used),
                      publisher.distrust.eq(regs.mold.restart_strobe & used)]
 
+        # ---- commands: when, is told by the words that net takes
+        m.d.comb += [
+            commands.first.eq(net.frames.valid & net.frames.p.first), commands.last.eq(net.frames.valid & net.frames.p.last),
+            commands.enable.eq(ready), commands.clear.eq(clearing), commands.push.eq(regs.command.push_strobe),
+            commands.command.kind.eq(regs.command.push), regs.command.pushed.eq(commands.pushed), regs.command.done.eq(commands.done),
+            *[commands.command[name].eq(getattr(regs.command, name)) for name in ("slot", "side", "reference", "qty", "price")]]
+
+        # ---- depth
+        d, shown = book.depth, regs.depth
+        m.d.comb += [d.start.eq(shown.start_strobe), d.slot.eq(shown.start), d.show.eq(shown.show),
+                     *[getattr(shown, name).eq(getattr(d, name)) for name in ("busy", "tries", "tops", "bids", "asks", "price", "qty", "orders")]]
+
         # ---- clear: after reset and when the host asks, once the path is empty, a row of every memory a cycle
         row_bits = max(min(12, p.index_bits), p.tick_bits, min(12, p.slot_bits + 1 + p.tick_bits // 2), 8)   # of the longest memory, and of the type counts
         row, quiet = Signal(row_bits), Signal(range(QUIET + 1))
-        ready, clearing, after_reset = Signal(), Signal(), Signal(init=1)
         m.d.comb += [regs.control.ready.eq(ready), net.enable.eq(regs.control.enable & ready), clearing.eq(~ready & (quiet == QUIET))]
         with m.If(clearing):
             m.d.sync += used.eq(0)

@@ -12,7 +12,7 @@ What it becomes depends on the platform that it is elaborated for:
 """
 from pathlib import Path
 
-from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal
+from amaranth import Cat, ClockSignal, Const, Instance, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -46,35 +46,48 @@ class DeepMemory(wiring.Component):
     """``2^bank_bits`` banks of ``2^row_bits`` rows of ``width`` bits, addressed {bank, row}.
 
     ``primitive`` is ``"ultra"`` or ``"block"``. The first two cycles of ``latency`` are the memory's own and its output register's (one, when ``latency`` is
-    1); each further one is a register in the multiplexer of the banks."""
+    1); each further one is a register in the multiplexer of the banks.
 
-    def __init__(self, *, bank_bits, row_bits, width, latency, primitive="ultra"):
+    ``ahead``: ``a_write`` with the bank, ``a_bank``, comes a cycle before row and word (the bank in ``a_address`` is of no account then), so that every bank
+    has its write enable from a register. So does ``clear``: a cycle later every bank takes ``a_in``, which must be 0, at the row of ``a_address``."""
+
+    def __init__(self, *, bank_bits, row_bits, width, latency, primitive="ultra", ahead=False):
         if latency < 1:
             raise ValueError(f"latency must be at least 1 cycle, not {latency}")
         if primitive not in ("ultra", "block"):
             raise ValueError(f"primitive must be ultra or block, not {primitive}")
         self.bank_bits, self.row_bits, self.width, self.latency, self.primitive = bank_bits, row_bits, width, latency, primitive
+        self.ahead = ahead
         super().__init__({
             "a_write": In(1), "a_address": In(bank_bits + row_bits), "a_in": In(width), "a_out": Out(width),
             "b_address": In(bank_bits + row_bits), "b_out": Out(width),
-            "clear": In(1), "clear_row": In(row_bits)})
+            "clear": In(1), **({"a_bank": In(bank_bits)} if ahead else {"clear_row": In(row_bits)})})
 
     def elaborate(self, platform):
         m = Module()
+        row, bank = self.row_bits, self.bank_bits
+        a_write, a_address, clear, clear_row = self.a_write, self.a_address, self.clear, self.a_address[:row] if self.ahead else self.clear_row
+        if self.ahead:
+            a_write, clear, a_bank = Signal(), Signal(), Signal(bank)
+            m.d.sync += [a_write.eq(self.a_write), clear.eq(self.clear), a_bank.eq(self.a_bank)]
+            a_address = Mux(a_write, Cat(clear_row, a_bank), self.a_address)
         if platform == "verilator":
             m.submodules.ram = Instance(
                 "tickgate_memory", p_BANK_BITS=self.bank_bits, p_ROW_BITS=self.row_bits, p_WIDTH=self.width, p_LATENCY=self.latency,
-                i_clk=ClockSignal(), i_a_write=self.a_write, i_a_address=self.a_address, i_a_in=self.a_in, o_a_out=self.a_out,
-                i_b_address=self.b_address, o_b_out=self.b_out, i_clear=self.clear, i_clear_row=self.clear_row)
+                i_clk=ClockSignal(), i_a_write=a_write, i_a_address=a_address, i_a_in=self.a_in, o_a_out=self.a_out,
+                i_b_address=self.b_address, o_b_out=self.b_out, i_clear=clear, i_clear_row=clear_row)
             return m
-        row, bank = self.row_bits, self.bank_bits
         own = min(self.latency, 2)                             # cycles of a bank
         words = {"a": [], "b": []}
         for k in range(1 << bank):
             write, address, value = Signal(name=f"write{k}"), Signal(row, name=f"address{k}"), Signal(self.width, name=f"value{k}")
-            m.d.comb += [write.eq(self.clear | self.a_write & (self.a_address[row:] == k)), address.eq(self.clear_row)]
-            with m.If(~self.clear):
+            if self.ahead:
+                m.d.sync += write.eq(self.clear | self.a_write & (self.a_bank == k))
                 m.d.comb += [address.eq(self.a_address[:row]), value.eq(self.a_in)]
+            else:
+                m.d.comb += [write.eq(clear | a_write & (a_address[row:] == k)), address.eq(clear_row)]
+                with m.If(~clear):
+                    m.d.comb += [address.eq(a_address[:row]), value.eq(self.a_in)]
             if platform == "xilinx":
                 outs = {port: Signal(self.width, name=f"{port}_bank{k}") for port in "ab"}
                 cuts = [*range(0, self.width, ULTRA_WIDTH), self.width] if self.primitive == "ultra" else [0, self.width]
@@ -97,7 +110,7 @@ class DeepMemory(wiring.Component):
             items, done = words[port], 0
             where = delay(m, Cat(getattr(self, f"{port}_address")[row:]), self.latency, f"{port}_where") if bank else []
             for cycle in range(own, self.latency + 1):         # this cycle's part of the multiplexer, then a register but in the last
-                bits = -(-(bank - done) // (self.latency + 1 - cycle))
+                bits = bank - done if cycle == self.latency else min(4, bank - done)   # sixteen to one: two LUTs
                 if bits:
                     select = where[cycle - 1][done:done + bits]
                     items = [mux_tree(m, select, items[k:k + (1 << bits)], f"{port}_mux{cycle}_{k}") for k in range(0, len(items), 1 << bits)]

@@ -23,15 +23,19 @@ def _matrices(size):
     return tuple(([k for k, v in enumerate(from_data) if v >> bit & 1], [k for k, v in enumerate(from_old) if v >> bit & 1]) for bit in range(32))
 
 
-def _xor(bits):
-    return Cat(*bits).xor() if bits else Const(0, 1)
+def _parts(value, columns, count):
+    """The XOR of some bits of ``value`` for each result bit, as ``count`` values of 32 bits: of its first bits, its next ones, and so on."""
+    step = -(-len(value) // count)
+    return [Cat(*[Cat(*[value[k] for k in bits if at <= k < at + step], Const(0, 1)).xor() for bits in columns]) for at in range(0, len(value), step)]
 
 
-def crc_of_data(data):
-    """What ``data`` (byte 0 in bits 7:0) brings: for a register between this and ``crc_next``."""
-    return Cat(*[_xor([data[k] for k in bits]) for bits, _ in _matrices(len(data) // 8)])
+def crc_of_data(data, parts=2):
+    """What ``data`` (byte 0 in bits 7:0) brings, in so many parts: ``zlib.crc32(data, old)`` is the XOR of these and of those of ``crc_of_old``. Each is a
+    register's worth of logic; their XOR is for behind it."""
+    return _parts(data, [bits for bits, _ in _matrices(len(data) // 8)], parts)
 
 
-def crc_next(old, brought, size):
-    """``zlib.crc32(data, old)`` for data of ``size`` bytes, from what it brought."""
-    return ~Cat(*[_xor([~old[k] for k in bits]) ^ brought[bit] for bit, (_, bits) in enumerate(_matrices(size))])
+def crc_of_old(old, size, parts=2):
+    """What the old value brings when data of ``size`` bytes follow, in so many parts."""
+    first, *others = _parts(~old, [bits for _, bits in _matrices(size)], parts)
+    return [~first, *others]

@@ -8,7 +8,7 @@ Assumptions: an operation of a symbol changes its memories within SETTLE cycles 
 remove half; a word asked for in a cycle with ``…_taken`` is there after the memory's latency.
 """
 from amaranth import Cat, Module, Mux, Signal
-from amaranth.lib import data, enum, memory, wiring
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..stream.logic import delay, encode, lowest
@@ -28,17 +28,8 @@ def depth_port(*, slot_bits, quantity_bits, count_bits, levels):
         "price": In(32), "qty": In(quantity_bits), "orders": In(count_bits)})   # 1e-4 USD, shares
 
 
-class Walk(enum.Enum, shape=4):
-    """What is being done."""
-    IDLE = 0
-    SETTLE = 1
-    SIDE = 2
-    GROUPS = 3
-    ASK_TICKS = 4
-    TAKE_TICKS = 5
-    TICKS = 6
-    ASK_LEVEL = 7
-    TAKE_LEVEL = 8
+#: What is being done, a bit each.
+IDLE, SETTLE_DOWN, SIDE, GROUPS, ASK_TICKS, TICKS, ASK_LEVEL = (1 << k for k in range(7))
 
 
 class Depth(wiring.Component):
@@ -69,7 +60,8 @@ class Depth(wiring.Component):
         published = Signal(32)
         with m.If(self.top):
             m.d.sync += published.eq(published + 1)
-        disturbed = self.op & (self.op_slot == slot)
+        again = Signal()                                       # the walk begins anew
+        m.d.sync += again.eq(host.start | host.busy & self.op & (self.op_slot == slot))
 
         m.submodules.result = result = memory.Memory(
             shape=data.StructLayout({"price": 32, "qty": self.quantity_bits, "count": self.count_bits}), depth=2 << self.number_bits, init=[])
@@ -86,59 +78,47 @@ class Depth(wiring.Component):
                      write.addr.eq(Cat(number[:self.number_bits], side)), write.data.price.eq(price), write.data.qty.eq(self.level_word.qty),
                      write.data.count.eq(self.level_word.count)]
 
-        search = Signal(1 << group_bits)                       # one search serves groups and ticks
-        searching_ticks = Signal()
-        m.d.comb += search.eq(Mux(searching_ticks, ticks, groups))
+        # the walk: a bit for each state, and for how long it has been in it, so that nothing here is deep
+        state, waited = Signal(7, init=IDLE), Signal(SETTLE + 1)
+        at = {name: (state & name).any() for name in (SETTLE_DOWN, SIDE, GROUPS, ASK_TICKS, TICKS, ASK_LEVEL)}
+        asked_bits, asked_level = Signal(self.bits_latency), Signal(self.levels_latency)     # words under way
+        search = Signal(1 << group_bits)                       # one search serves groups and ticks; it takes two cycles
+        m.d.comb += search.eq(Mux(at[TICKS], ticks, groups))
         parts, some = (delay(m, x, 1, n)[0] for x, n in zip(lowest(search), ("parts", "some")))
         found = encode(parts, group_bits)
         rest = delay(m, search & (search - 1)[:len(search)], 1, "rest")[0]
-        wait = Signal(range(max(SETTLE, self.levels_latency, self.bits_latency) + 1))
-        m.d.sync += wait.eq(wait + 1)
-
-        state = Signal(Walk)
+        full = Signal()
+        m.d.sync += full.eq(number == self.levels)
+        goes_on = some & ~full
 
         def go(next_state):
-            return [state.eq(next_state), wait.eq(0)]
+            return [state.eq(next_state), waited.eq(1), asked_bits.eq(0), asked_level.eq(0)]
 
-        with m.Switch(state):
-            with m.Case(Walk.IDLE):
-                pass
-            with m.Case(Walk.SETTLE):
-                with m.If(wait == SETTLE):
-                    m.d.sync += [side.eq(0), number.eq(0), host.tops.eq(published), *go(Walk.SIDE)]
-            with m.Case(Walk.SIDE):
-                m.d.sync += [groups.eq(Mux(side, self.groups[1], self.groups[0])), *go(Walk.GROUPS)]
-            with m.Case(Walk.GROUPS):                          # the search takes two cycles
-                with m.If(wait == 1):
-                    with m.If(some & (number != self.levels)):
-                        m.d.sync += [group.eq(found), groups.eq(rest), *go(Walk.ASK_TICKS)]
-                    with m.Elif(side):
-                        m.d.sync += [host.asks.eq(number), host.busy.eq(0), *go(Walk.IDLE)]
-                    with m.Else():
-                        m.d.sync += [host.bids.eq(number), side.eq(1), number.eq(0), *go(Walk.SIDE)]
-            with m.Case(Walk.ASK_TICKS):
-                with m.If(self.bits_taken):
-                    m.d.sync += go(Walk.TAKE_TICKS)
-            with m.Case(Walk.TAKE_TICKS):
-                with m.If(wait == self.bits_latency - 1):
-                    m.d.sync += [ticks.eq(self.bits_word), *go(Walk.TICKS)]
-            with m.Case(Walk.TICKS):
-                m.d.comb += searching_ticks.eq(1)
-                with m.If(wait == 1):
-                    with m.If(some & (number != self.levels)):
-                        m.d.sync += [tick.eq(found), ticks.eq(rest), *go(Walk.ASK_LEVEL)]
-                    with m.Else():
-                        m.d.sync += go(Walk.GROUPS)
-            with m.Case(Walk.ASK_LEVEL):
-                with m.If(self.level_taken):
-                    m.d.sync += go(Walk.TAKE_LEVEL)
-            with m.Case(Walk.TAKE_LEVEL):
-                with m.If(wait == self.levels_latency - 1):
-                    m.d.comb += write.en.eq(1)
-                    m.d.sync += [number.eq(number + 1), *go(Walk.TICKS)]
-        # what begins the walk anew comes last, so that it wins
+        m.d.sync += [waited.eq(waited << 1), asked_bits.eq(Cat(at[ASK_TICKS] & self.bits_taken, asked_bits)),
+                     asked_level.eq(Cat(at[ASK_LEVEL] & self.level_taken, asked_level))]
+        with m.If(again):
+            m.d.sync += [side.eq(0), number.eq(0), host.tries.eq(host.tries + (host.tries != 0xFFFF)), *go(SETTLE_DOWN)]
+        with m.Elif(at[SETTLE_DOWN] & waited[SETTLE]):
+            m.d.sync += [host.tops.eq(published), *go(SIDE)]
+        with m.Elif(at[SIDE]):
+            m.d.sync += [groups.eq(Mux(side, self.groups[1], self.groups[0])), *go(GROUPS)]
+        with m.Elif(at[GROUPS] & waited[2]):
+            with m.If(goes_on):
+                m.d.sync += [group.eq(found), groups.eq(rest), *go(ASK_TICKS)]
+            with m.Elif(side):
+                m.d.sync += [host.asks.eq(number), host.busy.eq(0), *go(IDLE)]
+            with m.Else():
+                m.d.sync += [host.bids.eq(number), side.eq(1), number.eq(0), *go(SIDE)]
+        with m.Elif(at[ASK_TICKS] & asked_bits[-1]):
+            m.d.sync += [ticks.eq(self.bits_word), *go(TICKS)]
+        with m.Elif(at[TICKS] & waited[2]):
+            with m.If(goes_on):
+                m.d.sync += [tick.eq(found), ticks.eq(rest), *go(ASK_LEVEL)]
+            with m.Else():
+                m.d.sync += go(GROUPS)
+        with m.Elif(at[ASK_LEVEL] & asked_level[-1]):
+            m.d.comb += write.en.eq(1)
+            m.d.sync += [number.eq(number + 1), *go(TICKS)]
         with m.If(host.start):
-            m.d.sync += [slot.eq(host.slot), host.busy.eq(1), host.tries.eq(1), *go(Walk.SETTLE)]
-        with m.Elif(host.busy & disturbed):
-            m.d.sync += [host.tries.eq(host.tries + (host.tries != 0xFFFF)), *go(Walk.SETTLE)]
+            m.d.sync += [slot.eq(host.slot), host.busy.eq(1), host.tries.eq(0)]
         return m

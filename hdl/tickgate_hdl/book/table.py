@@ -9,10 +9,17 @@ room does not depend on the line's pace.
 Room: the first free way of the emptiest bucket (the lowest subtable on ties) is held from LATENCY + 1 cycles after its key until ``put``; so is whether
 the reference is live already. The rules are docs/path.md's.
 
+Crossing: with ``crossing`` more registers each way between the centre and memories that are far away, the cycles from 1 on come ``crossing`` later at the
+memories and twice that at the centre. LATENCY grows by as much. A read then misses what is written from its cycle 1 until 2 * crossing cycles later; these
+writes are known at the centre, where each is compared with the keys under way, and forwarded. With 0 this is the one write that meets the read.
+
 An entry keeps the reference without its bucket bits: the hash is invertible (tickgate.spec.hashing).
-Assumptions: messages are 5 cycles apart at the least; ``put`` comes by 5 cycles after a message's last needed byte, ``retire`` a cycle later. Then at
-most one write falls into the cycle of a read; it is forwarded, everything earlier is in the memory.
+Assumptions: messages are 5 cycles apart at the least; ``put`` comes by 5 + 2 * crossing cycles after a message's last needed byte, ``retire`` a cycle later.
+Then whatever earlier messages write is in the memory or forwarded.
 """
+from functools import reduce
+from operator import or_
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -34,10 +41,13 @@ def place(tick_bits):
 
 
 class OrderTable(wiring.Component):
-    LATENCY = 5  # key to found
+    LATENCY = 5  # key to found, without crossing; that of an instance is its own
 
-    def __init__(self, *, key_layout, tick_bits, index_bits, reference_bits, tables, ways):
-        self.key_layout, self.index_bits, self.tables, self.ways = key_layout, index_bits, tables, ways
+    def __init__(self, *, key_layout, tick_bits, index_bits, reference_bits, tables, ways, crossing=0):
+        if crossing < 0:
+            raise ValueError(f"crossing must be 0 or more registers, not {crossing}")
+        self.key_layout, self.index_bits, self.tables, self.ways, self.crossing = key_layout, index_bits, tables, ways, crossing
+        self.LATENCY = OrderTable.LATENCY + 2 * crossing
         slot_bits = key_layout["slot"].width
         self.entry = entry(slot_bits=slot_bits, tick_bits=tick_bits, rest_bits=reference_bits - index_bits)
         super().__init__({
@@ -62,72 +72,80 @@ class OrderTable(wiring.Component):
         w_way = Signal(self.tables * ways)
         w_index = [Signal(index_bits, name=f"w_index{t}") for t in tables]
         w_entry = Signal(self.entry)
-        forward_now = Cat(*[w_way[t * ways + w] & (w_index[t] == key.buckets[t]) for t in tables for w in range(ways)])
-        forward = delay(m, forward_now, 2, "forward")[1]
-        forward_entry = delay(m, w_entry.as_value(), 2, "forward_entry")[1]
-        valids = [Signal(name=f"valid_{k}") for k in range(1, 5)]                                        # cycles 2..5
-        m.d.sync += [valids[0].eq(valid), *[valids[k].eq(valids[k - 1]) for k in range(1, 4)]]
-        ks = [Signal(self.key_layout, name=f"key_{k}", reset_less=True) for k in range(1, 5)]
-        m.d.sync += [ks[0].eq(key), *[ks[k].eq(ks[k - 1]) for k in range(1, 4)]]
+        valids = [Signal(name=f"valid_{k}") for k in range(1, self.LATENCY)]                             # cycles 2..LATENCY
+        m.d.sync += [valids[0].eq(valid), *[valids[k].eq(valids[k - 1]) for k in range(1, len(valids))]]
+        ks = [Signal(self.key_layout, name=f"key_{k}", reset_less=True) for k in range(1, self.LATENCY)]
+        m.d.sync += [ks[0].eq(key), *[ks[k].eq(ks[k - 1]) for k in range(1, len(ks))]]
+
+        # ---- from cycle 1 on: writes that the read will not show; by way, which of them is the latest
+        away = 2 * self.crossing                                                                        # of the memory's answer, cycles
+        places = range(tables.stop * ways)
+        w_way_2 = delay(m, w_way, 1, "w_way")[0]
+        latest = None
+        for stage in range(away + 1):
+            same = delay(m, Cat(*[equal(w_index[t], ([key] + ks)[stage].buckets[t]) for t in tables]), 1, f"same{stage}")[0]
+            now = [w_way_2[k] & same[k // ways] for k in places]
+            before = [[bit & ~now[k] for bit in latest[k]] for k in places] if latest else [[]] * len(places)
+            latest = [delay(m, Cat(*before[k], now[k]), 1, f"latest{stage}_{k}")[0] for k in places]
+        written = delay(m, w_entry.as_value(), away + 2, "written")[1:][::-1]                            # that of stage 0 first
 
         # ---- cycles 1..4: read
+        far_way, far_entry, far_clear, far_row, *far_index = (
+            delay(m, signal, self.crossing, f"{name}_far")[-1] if self.crossing else signal for name, signal in (
+                ("w_way", w_way), ("w_entry", w_entry.as_value()), ("clear", self.clear), ("clear_row", self.clear_row),
+                *((f"w_index{t}", w_index[t]) for t in tables)))
         entries = []
         for t in tables:
+            index = ([key] + ks)[self.crossing].buckets[t]
             for w in range(ways):
+                place = t * ways + w
                 m.submodules[f"way{t}_{w}"] = ram = DeepMemory(
-                    bank_bits=index_bits - row_bits, row_bits=row_bits, width=self.entry.size, latency=2)
-                m.d.comb += [ram.b_address.eq(key.buckets[t]), ram.a_write.eq(w_way[t * ways + w]), ram.a_address.eq(w_index[t]),
-                             ram.a_in.eq(w_entry.as_value()), ram.clear.eq(self.clear), ram.clear_row.eq(self.clear_row)]
+                    bank_bits=index_bits - row_bits, row_bits=row_bits, width=self.entry.size, latency=2 + self.crossing)
+                m.d.comb += [ram.b_address.eq(index), ram.a_write.eq(far_way[place]), ram.a_address.eq(far_index[t]), ram.a_in.eq(far_entry),
+                             ram.clear.eq(far_clear), ram.clear_row.eq(far_row)]
                 read = Signal(self.entry, name=f"read{t}_{w}", reset_less=True)
-                m.d.sync += read.as_value().eq(Mux(forward[t * ways + w], forward_entry, ram.b_out))
+                forward = written[0] if not away else reduce(or_, (e & which.replicate(len(e)) for e, which in zip(written, latest[place], strict=True)))
+                m.d.sync += read.as_value().eq(Mux(latest[place].any(), forward, ram.b_out))
                 entries.append(read)
 
-        # ---- cycle 4: compare, select; count free ways
+        # ---- cycle 4: compare, select; an insert looks for the emptiest bucket
         match = Signal(self.tables * ways)
         for k, e in enumerate(entries):
-            m.d.comb += match[k].eq(equal(Cat(e.slot, e.rest, e.valid), Cat(ks[2].slot, ks[2].rest, 1)))
-        found = Signal(self.entry, reset_less=True)
-        found_way = Signal(self.tables * ways)
+            m.d.comb += match[k].eq(equal(Cat(e.slot, e.rest, e.valid, 0), Cat(ks[-2].slot, ks[-2].rest, 1, ks[-2].wide)))
+        found = Signal(self.entry, reset_less=True)                                                     # all zero when it is not there
+        found_way = Signal(self.tables * ways, reset_less=True)
         bits = [e.as_value() for e in entries]
         m.d.sync += [found.as_value().eq(Cat(*[Cat(*[match[k] & bits[k][b] for k in range(len(bits))]).any() for b in range(self.entry.size)])),
                      found_way.eq(match)]
-        free = [Signal(ways, name=f"free{t}", reset_less=True) for t in tables]
-        level = [Signal(range(ways + 1), name=f"level{t}", reset_less=True) for t in tables]
-        for t in tables:
-            now = Cat(*[~entries[t * ways + w].valid for w in range(ways)])
-            m.d.sync += [free[t].eq(now), level[t].eq(sum(now[w] for w in range(ways)))]
+        free = [[~entries[t * ways + w].valid for w in range(ways)] for t in tables]
+        lowest, some = [], []                                                                           # by free ways: the first bucket, is there one
+        for c in range(1, ways + 1):
+            have = [sum(free[t]) == c for t in tables]
+            lowest.append(delay(m, Cat(*[have[t] & ~Cat(*have[:t]).any() for t in tables]), 1, f"lowest{c}")[0])
+            some.append(delay(m, Cat(*have).any(), 1, f"some{c}")[0])
+        first_free = delay(m, Cat(*[free[t][w] & ~Cat(*free[t][:w]).any() for t in tables for w in range(ways)]), 1, "first_free")[0]
 
         # ---- cycle 5: the result of a find; room for an insert
-        find = Signal()
-        here = ks[3]
-        hit = Signal()
-        m.d.comb += [self.next_find.eq(valids[2] & ~ks[2].insert), self.next_slot.eq(ks[2].slot), hit.eq(found_way.any() & ~here.wide)]
+        find, hit, here = Signal(), found.valid, ks[-1]
+        m.d.comb += [self.next_find.eq(valids[-2] & ~ks[-2].insert), self.next_slot.eq(ks[-2].slot)]
         m.d.sync += find.eq(self.next_find)
         m.d.comb += [self.find.eq(find), self.hit.eq(hit), self.wide.eq(here.wide), self.replace.eq(here.replace), self.whole.eq(here.whole),
                      self.order.eq(found)]
-        wish = [level[t] == c for c in range(ways, 0, -1) for t in tables]                               # best first
-        first = [wish[k] & ~Cat(*wish[:k]).any() if k else wish[0] for k in range(len(wish))]
-        room = Signal(self.tables * ways)
-        for t in tables:
-            pick = Cat(*first[t::self.tables]).any()
-            for w in range(ways):
-                m.d.comb += room[t * ways + w].eq(pick & free[t][w] & (~free[t][:w].any() if w else 1))
-        room_way = Signal(self.tables * ways)
+        emptiest = [Cat(*[lowest[c][t] & ~Cat(*some[c + 1:]).any() for c in range(ways)]).any() for t in tables]
+        room_way, can, duplicate = Signal(self.tables * ways), Signal(), Signal()
         room_index = [Signal(index_bits, name=f"room_index{t}", reset_less=True) for t in tables]
         room_key = Signal(self.key_layout, reset_less=True)
-        can, duplicate = Signal(), Signal()
-        with m.If(valids[3] & here.insert):
-            m.d.sync += [room_way.eq(room), room_key.eq(here), can.eq(room.any() & ~found_way.any() & ~here.wide), duplicate.eq(found_way.any()),
+        with m.If(valids[-1] & here.insert):
+            m.d.sync += [can.eq(Cat(*some).any() & ~hit & ~here.wide), duplicate.eq(hit), room_key.eq(here),
+                         *[room_way[t * ways + w].eq(emptiest[t] & first_free[t * ways + w]) for t in tables for w in range(ways)],
                          *[room_index[t].eq(here.buckets[t]) for t in tables]]
-        m.d.comb += [self.room.eq(can), self.duplicate.eq(duplicate & ~room_key.wide), self.put_wide.eq(room_key.wide)]
+        m.d.comb += [self.room.eq(can), self.duplicate.eq(duplicate), self.put_wide.eq(room_key.wide)]
 
         # ---- the write, one cycle after what asks for it
         old_way = Signal(self.tables * ways)
         old_index = [Signal(index_bits, name=f"old_index{t}", reset_less=True) for t in tables]
         with m.If(find & here.replace):
-            m.d.sync += [old_way.eq(Mux(hit, found_way, 0)), *[old_index[t].eq(here.buckets[t]) for t in tables]]
-        left = Signal(32)
-        m.d.comb += left.eq(found.qty - self.take)
+            m.d.sync += [old_way.eq(found_way), *[old_index[t].eq(here.buckets[t]) for t in tables]]
         new = Signal(self.entry)
         with m.If(self.put):
             m.d.comb += [new.valid.eq(1), new.rest.eq(room_key.rest), new.slot.eq(room_key.slot), new.side.eq(self.put_place.side),
@@ -136,7 +154,7 @@ class OrderTable(wiring.Component):
         with m.Elif(self.retire):
             m.d.sync += [w_way.eq(old_way), *[w_index[t].eq(old_index[t]) for t in tables]]
         with m.Else():
-            m.d.comb += [new.eq(found), new.valid.eq(~(here.whole | (found.qty <= self.take))), new.qty.eq(left)]
-            m.d.sync += [w_way.eq(Mux(find & hit & ~here.replace, found_way, 0)), *[w_index[t].eq(here.buckets[t]) for t in tables]]
+            m.d.comb += [new.eq(found), new.valid.eq(~(here.whole | (found.qty <= self.take))), new.qty.eq(found.qty - self.take)]
+            m.d.sync += [w_way.eq(Mux(find & ~here.replace, found_way, 0)), *[w_index[t].eq(here.buckets[t]) for t in tables]]
         m.d.sync += w_entry.eq(new)
         return m

@@ -41,25 +41,22 @@ def equal(a, b):
     return all_ones((~(a ^ b))[:len(a)])
 
 
+def any_of(bits):
+    """OR of many bits: a LUT for six of them, then the carry chain."""
+    return ~all_ones(Cat(*[~bits[k:k + 6].any() for k in range(0, len(bits), 6)]))
+
+
 def lowest(word):
-    """First half of a search for the lowest set bit: partial ORs of the bits of its index, and whether any bit is set.
+    """First half of a search for the lowest set bit: it alone, and whether any bit is set, from one carry chain (w & -w).
 
-    One carry chain (w & -w), then one LUT6 for three bits of the one-hot word. ``encode`` is the second half; a register fits between.
-    """
-    n = len(word)
-    negative = (~word)[:n] + 1
-    hot = [word[k] & negative[k] for k in range(n)]
-    parts = []
-    for bit in range((n - 1).bit_length()):
-        ones = [hot[k] for k in range(n) if k >> bit & 1]
-        parts += [Cat(*ones[k:k + 3]).any() for k in range(0, len(ones), 3)]
-    return Cat(*parts), ~negative[n]
+    ``encode`` is the second half; a register fits between."""
+    negative = (~word)[:len(word)] + 1
+    return (word & negative)[:len(word)], ~negative[len(word)]
 
 
-def encode(parts, bits):
-    """Second half of ``lowest``: the index, of ``bits`` bits."""
-    n = len(parts) // bits
-    return Cat(*[parts[n * k:n * k + n].any() for k in range(bits)])
+def encode(one_hot, bits):
+    """Second half of ``lowest``: the index, of ``bits`` bits; 0 when no bit is set."""
+    return Cat(*[any_of(Cat(*[one_hot[k] for k in range(1 << bits) if k >> bit & 1])) for bit in range(bits)])
 
 
 def above_parts(position):

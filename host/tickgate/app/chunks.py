@@ -6,11 +6,11 @@ BYTES_A_RECORD = 8
 
 
 def chunks(batches, most_bytes):
-    """The same frames in batches of at most ``most_bytes`` of frames each, one frame at least."""
+    """The same frames in batches of at most ``most_bytes()`` of frames each, one frame at least."""
     for batch in batches:
         end, first = batch.length.cumsum(dtype="i8"), 0
         while first < len(batch):
             before = int(end[first - 1]) if first else 0
-            last = max(first + 1, int(end.searchsorted(before + most_bytes, "right")))
+            last = max(first + 1, int(end.searchsorted(before + most_bytes(), "right")))
             yield batch[first:last]
             first = last

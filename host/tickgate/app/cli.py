@@ -21,6 +21,7 @@ DATA_COMMANDS = {
     "signals": ("signals", "signals"),
     "gen": ("gen", "gen"),
     "convert": ("convert", "convert"),
+    "exchange": ("exchange", "exchange"),
 }
 
 
@@ -57,6 +58,7 @@ def cli(ctx):
 @click.option("--spacing", type=click.Choice(["minimum", "capture"]), default="minimum", show_default=True,
               help="Frames back to back, or at their times in the capture.")
 @click.option("--check/--no-check", default=True, help="Compare every record with the twin's.  [default: check]")
+@click.option("--recentre", is_flag=True, help="Move the ladder of a symbol whose prices come near its edge, while frames go on.")
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Write the summary as JSON.")
 @click.option("--report", "report_path", type=click.Path(), metavar="FILE", help="Write an HTML page with plots.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary; a difference is still told.")

@@ -3,7 +3,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from tickgate.spec import clocks, records
+from tickgate.spec import clocks, itch50, records
 
 PERCENTILES = {"min": 0, "p50": 50, "p99": 99, "max": 100}
 
@@ -33,6 +33,12 @@ class Latency:
         """``{name: {"count": records, "min": cycles, "p50": …, "p99": …, "max": …}}``: nearest-rank percentiles, never interpolated."""
         return {key: {"count": sum(counts.values()), **{p: _rank(counts, percent) for p, percent in PERCENTILES.items()}}
                 for key, counts in sorted(self.counts.items())}
+
+
+def top_of_book(table):
+    """Of a ``Latency.table()``: the same of book messages, to the top of book instead of its record, which is ``TOP_TO_RECORD`` cycles later."""
+    return {name: {p: v if p == "count" else v - records.TOP_TO_RECORD for p, v in values.items()}
+            for name, values in table.items() if name in map(chr, itch50.BOOK_TYPES)}
 
 
 def _rank(counts, percent):

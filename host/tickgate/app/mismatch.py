@@ -1,5 +1,6 @@
 """Tell all about the first record that differs: fields, message, and the book before and after it."""
 import copy
+from collections import deque
 
 from tickgate.spec import itch50, records
 from tickgate.spec import moldudp64 as mold
@@ -10,11 +11,11 @@ from .check import decode
 _COUNT, _LENGTH = mold.HEADER["count"], mold.BLOCK["length"]
 
 
-def story(difference, frames, golden):
+def story(difference, frames, golden, commands=()):
     """The difference as a dict for the summary; ``text`` of it is for people.
 
     ``frames``: iterator over all frames from the first, pairs of ``bytes`` and whether the FCS is bad; ``golden``: a fresh twin, which is taken
-    to the frame where it happened.
+    to the frame where it happened; ``commands``: of the host, triples of how many frames came before it, its number, and itself.
     """
     row = difference.twin if difference.twin is not None else difference.card
     slot = int(row["slot"])
@@ -32,7 +33,7 @@ def story(difference, frames, golden):
         told |= {"frame": int(where.frame[0]), "cycle": int(where.cycle[0])}
         at, length = int(where.message[0]), int(where.length[0])
         if at >= 0:
-            frame = _reach(told["frame"], frames, golden)
+            frame = _reach(told["frame"], frames, golden, commands)
             told |= {"frame_offset": at, "message": _message(frame[at:at + length])}
             if told["slot"] is not None:
                 told["book_before"], told["book_after"] = _books(golden, frame, at, slot)
@@ -40,9 +41,13 @@ def story(difference, frames, golden):
     return told
 
 
-def _reach(number, frames, golden):
+def _reach(number, frames, golden, commands):
     """Frame ``number``; the twin has taken those before it."""
+    commands = deque(commands)
     for k, (frame, bad_fcs) in enumerate(frames):
+        while commands and commands[0][0] <= k:
+            _, told, command = commands.popleft()
+            golden.command(command, told)
         if k == number:
             return frame
         golden.frame(frame, bad_fcs)

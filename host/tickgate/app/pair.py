@@ -1,14 +1,17 @@
 """Card and twin side by side: the same frames to both, and their records compared."""
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 
 import numpy as np
 
-from tickgate.card import Card, CardError, EventRingReader
+from tickgate.card import Card, CardError, CommandPort, EventRingReader, Recentring
 from tickgate.device import FrameSink, word_cycle
 from tickgate.spec import clocks, records, registers
+from tickgate.spec.commands import HOST
 from tickgate.twin import Golden
+from tickgate.twin.unbounded import unbounded
 
 from .check import Check, Expected, final
 from .chunks import BYTES_A_RECORD, chunks
@@ -17,6 +20,8 @@ from .summary import LOST
 
 RING_LOG2 = 16       # records in the event ring
 SETTLE = 2048        # cycles after the last frame: the longest way through the core, with much to spare
+WATCH = 1 << 16      # bytes of frames between two looks at where prices are, when ladders follow them: 52 us of the line
+REACTION = 1 << 14   # the same while a ladder is being moved: 13 us
 _MODULUS = {(block.name, r.name): 1 << r.width for block in registers.BLOCKS for r in block.registers if r.access == "count"}   # where counters wrap
 _TYPE_COUNT = next(r for r in registers.FEED.registers if r.name == "type_count")
 
@@ -27,10 +32,13 @@ class Pair:
 
     Frames go in by ``run``. What is found: ``frames`` sent, ``records`` taken, ``difference`` (``check.Difference``: the first record that
     differs) or ``failure`` (text: the ring is out of order), ``check.compared``, ``golden`` (the twin), ``cycles`` simulated in ``seconds``.
+
+    ``port`` pushes commands to the card's books (``CommandPort``); the twin takes each where its record says that the card did. With ``recentre`` the ladders
+    of symbols that move away are moved after them while the frames go: ``recentring`` (``Recentring``) tells what was done.
     Raises ``InputError`` when the device takes no frames or has another size than ``preset``.
     """
 
-    def __init__(self, device, preset, symbols, filters, start=1, *, check=True, spacing="minimum"):
+    def __init__(self, device, preset, symbols, filters, start=1, *, check=True, spacing="minimum", recentre=False):
         if not isinstance(device, FrameSink):
             raise InputError(f"card {device.name} takes its frames from a wire, not from a capture")
         self.device, self.preset, self.spacing = device, preset, spacing
@@ -51,6 +59,17 @@ class Pair:
         self.card.start(start)
         self.card.wait_ready()   # writes may be on their way still; a read comes back after them
         self.golden = Golden(preset, symbols, filters, start=start) if check else None
+        self.port = CommandPort(self.card, posted=True)
+        self.truth = self.recentring = None
+        if recentre and check:
+            self.truth = unbounded([s.locate for s in symbols], filters, start, stale={s.locate for s in symbols if s.stale})
+            self.recentring = Recentring(self.golden, self.truth, self.port)
+        self.commands = []               # triples: frames that the twin had taken, number, command; all that took effect
+        self._frames = deque()           # sent, and not taken by the twin: bytes, whether the FCS is bad
+        self._starts = np.zeros(0, np.int64)   # cycles of their first words, and of those whose records are not expected yet
+        self._known = deque()            # commands that took effect, not taken by the twin: row, command
+        self._last = -1                  # sequence of the last record that the card wrote, counted from the first
+        self._taken_frames = 0           # by the twin
         self._first = self._counters["ring"]["records"]   # sequence of the first record
         self.check = Check(self._dropped, self._first)
         self.frames = self.records = 0
@@ -70,18 +89,28 @@ class Pair:
         since; at last None, None and the records that came out after all frames.
         """
         with ThreadPoolExecutor(1) as pool:
-            for batch in chunks(batches, BYTES_A_RECORD << RING_LOG2):
+            for batch in chunks(batches, self._most_bytes):
+                self._frames.extend(_frames(batch) if self.golden else ())
                 sending = pool.submit(self._send, batch)
-                expected = self._expected(batch) if self.golden else None   # while the card works
+                if self.golden and not self.port.waiting:
+                    self._play()                      # while the card works: nothing but frames can come
                 starts = sending.result()
                 if self.golden:
-                    self._expect(*expected, starts)
+                    self._starts = np.concatenate([self._starts, starts])
                 self.frames += len(batch)
                 yield batch, starts, self._taken()
                 if self.over:
                     break
+                if self.recentring:
+                    self.recentring.step()
         self._spend(self.device.idle, SETTLE)
         if not self.over:
+            yield None, None, self._taken()
+        while self.recentring and not self.over:      # what is under way comes to its end
+            self.recentring.step()
+            if not self.port.waiting:
+                break
+            self._spend(self.device.idle, SETTLE)
             yield None, None, self._taken()
         if self.golden and not self.over:
             self.difference = self.check.finish()
@@ -121,21 +150,49 @@ class Pair:
         self.seconds += time.monotonic() - begin
         return result
 
-    def _expected(self, batch):
-        bad = getattr(batch, "bad_fcs", None)
-        for k in range(len(batch)):
-            self.golden.frame(batch[k], bad is not None and bool(bad[k]))
-        return self.golden.take().copy(), self.golden.origins()
+    def _most_bytes(self):
+        if not self.recentring:
+            return BYTES_A_RECORD << RING_LOG2
+        return REACTION if self.recentring.busy else WATCH
 
-    def _expect(self, rows, origin, starts):
-        cycle = word_cycle(starts[origin["frame_index"] - self.frames], origin["wire_offset"] // self.preset.lanes)
+    def _play(self):
+        """The twin takes frames and commands, as far as it is known which came first: while commands wait for their record, one may have taken effect
+        before any frame whose first record the card has not written yet. A frame without records may come before or after."""
+        golden = self.golden
+        while True:
+            while self._known and golden.sequence == int(self._known[0][0]["sequence"]) - self._first:
+                row, command = self._known.popleft()
+                golden.command(command, int(row["number"]), int(clocks.cycle_of_ns(int(row["t_wire_ns"]))))
+                self.commands.append((self._taken_frames, int(row["number"]), command))
+                if self.recentring and self.recentring.busy:
+                    self.recentring.took_effect(row, command)
+            if not self._frames or (self.port.waiting or self._known) and golden.sequence > self._last:
+                break
+            frame, bad_fcs = self._frames.popleft()
+            golden.frame(frame, bad_fcs)
+            if self.truth:
+                self.truth.frame(frame, bad_fcs)
+            self._taken_frames += 1
+        if self.truth:
+            self.truth.take()   # its records are not needed, nor is the memory
+
+    def _expect(self):
+        """What the twin has said since goes to the check."""
+        rows, origin = self.golden.take().copy(), self.golden.origins()
+        by_host = rows["source"] == HOST
+        first = self.frames - len(self._starts)       # the frame that the first of these belongs to
+        cycle = clocks.cycle_of_ns(rows["t_wire_ns"].astype(np.int64))   # of commands; of frames only now
+        cycle[~by_host] = word_cycle(self._starts[origin["frame_index"][~by_host] - first], origin["wire_offset"][~by_host] // self.preset.lanes)
         rows["t_wire_ns"] = clocks.ns_of_cycle(cycle)
         rows["sequence"] += np.uint64(self._first)
+        self._starts = self._starts[len(self._starts) - len(self._frames):]
         self.check.expect(Expected(rows, origin["frame_index"], origin["message_offset"], origin["message_length"], cycle))
 
     def _taken(self):
         """What is in the ring by now, compared."""
         taken = []
+        if self.golden:
+            self._expect()
         while not self.over:
             try:
                 rows = self.ring.poll()
@@ -147,8 +204,22 @@ class Pair:
             self.records += len(rows)
             taken.append(rows)
             if self.golden:
+                self._last = int(rows["sequence"][-1]) - self._first
+                try:
+                    self._known.extend(zip(*self.port.took_effect(rows)))
+                except CardError as error:
+                    self.failure = str(error)
+                    break
+                self._play()
+                self._expect()
                 self.difference = self.check.compare(rows)
         return np.concatenate(taken) if taken else np.empty(0, records.COMMON.dtype)
 
     def _dropped(self):
         return sum((getattr(self.card.ring, name) - self._counters["ring"][name]) % _MODULUS["ring", name] for name in LOST["ring"])
+
+
+def _frames(batch):
+    """Frames of a batch as pairs of bytes and whether the FCS is bad."""
+    bad = getattr(batch, "bad_fcs", None)
+    return ((batch[k], bad is not None and bool(bad[k])) for k in range(len(batch)))

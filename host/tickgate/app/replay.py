@@ -12,12 +12,13 @@ import numpy as np
 from tickgate.capture import open_capture
 from tickgate.capture import scan as survey
 from tickgate.spec import clocks
+from tickgate.spec.commands import HOST
 from tickgate.spec.presets import PRESETS
 from tickgate.twin import Golden
 
 from . import mismatch, summary, symbols, version
 from .errors import InputError
-from .latency import Latency, nanoseconds
+from .latency import Latency, nanoseconds, top_of_book
 from .pair import Pair
 from .tally import Tally
 
@@ -34,6 +35,7 @@ class Job:
     limit: int | None = None
     check: bool = True
     spacing: str = "minimum"
+    recentre: bool = False
 
 
 @dataclass(kw_only=True)
@@ -63,6 +65,8 @@ class Plan:
 
 def prepare(job):
     """Read the capture once, and choose symbols and filters. Raises ``InputError`` or ``CaptureError`` for whatever cannot be replayed."""
+    if job.recentre and not job.check:
+        raise InputError("--recentre needs the twin: it does not go with --no-check")
     preset = PRESETS.get(job.preset)
     if preset is None:
         raise InputError(f"unknown preset {job.preset}: there are {', '.join(PRESETS)}")
@@ -87,7 +91,7 @@ def play(plan, device, progress, series=None):
     ``series`` (``tickgate.report.series.Series``) collects what the report draws.
     """
     job, scan = plan.job, plan.scan
-    pair = Pair(device, plan.preset, plan.symbols, plan.filters, plan.start, check=job.check, spacing=job.spacing)
+    pair = Pair(device, plan.preset, plan.symbols, plan.filters, plan.start, check=job.check, spacing=job.spacing, recentre=job.recentre)
     latency, recent = Latency(), ()
     tally = Tally((s.slot for s in plan.symbols), {s.slot: scan.late for s in plan.symbols if s.stale})
     progress.start(scan.frames)
@@ -95,7 +99,7 @@ def play(plan, device, progress, series=None):
         with plan.timed("run"):
             for batch, starts, rows in pair.run(plan.capture.frames(job.limit)):
                 tally.add(rows)
-                latency.add(rows)
+                latency.add(rows[rows["source"] != HOST])
                 if batch is not None:
                     recent = (*recent[-1:], (batch.time_ns, starts))   # a record comes from one of the last two
                     progress.advance(len(batch), scan.total * len(batch) / scan.frames)
@@ -104,6 +108,13 @@ def play(plan, device, progress, series=None):
     finally:
         progress.stop()
     return _summary(plan, pair, tally, latency), pair.golden
+
+
+def moves(pair):
+    """Re-centrings as the summary has them; cycles from the first hold to the arming, in which the symbol was stale, ``None`` when it still is."""
+    return [{"slot": m.slot, "from": m.old, "to": m.new, "orders": m.orders, "commands": m.commands, "holds": m.holds, "refused": m.refused,
+             "cycles": int(clocks.cycles_between(m.began, m.ended)) if m.ended else None}
+            for m in (pair.recentring.moves if pair.recentring else ())]
 
 
 def captured(rows, recent):
@@ -122,7 +133,7 @@ def _differences(plan, pair):
     if pair.difference:
         with plan.timed("mismatch"):
             frames = ((frame, False) for batch in plan.capture.frames(plan.job.limit) for frame in batch)
-            told = mismatch.story(pair.difference, frames, Golden(plan.preset, plan.symbols, plan.filters, start=plan.start))
+            told = mismatch.story(pair.difference, frames, Golden(plan.preset, plan.symbols, plan.filters, start=plan.start), pair.commands)
         return [told["text"]], told
     if not pair.golden:
         return [], None
@@ -158,7 +169,8 @@ def _summary(plan, pair, tally, latency):
         "gaps": dict(tally.gaps),
         "symbols": [{"slot": s.slot, "locate": s.locate, "name": s.name, "base": s.base, "tick": s.tick, "updates": tally.updates[s.slot],
                      "cause": tally.stale.get(s.slot)} for s in plan.symbols],
-        "latency_cycles": {"record": table},
+        "recentrings": moves(pair),
+        "latency_cycles": {"record": table, "top_of_book": top_of_book(table)},
         "latency_ns": {"record": {name: {p: v if p == "count" else nanoseconds(v) for p, v in t.items()} for name, t in table.items()}},
         "cycles": pair.cycles,
         "kcycles_per_s": round(pair.cycles / max(pair.seconds, 1e-9) / 1000, 1),

@@ -61,6 +61,10 @@ def show(summary, console):
     facts.add_row("stale", f"{len(stale)} of {len(summary['symbols'])} symbols" if stale else f"none of {len(summary['symbols'])} symbols")
     for s in stale:
         facts.add_row("", f"{s['name'] or s['locate']}: {s['cause']}")
+    if moves := summary["recentrings"]:
+        ended = [m["cycles"] for m in moves if m["cycles"] is not None]
+        facts.add_row("re-centred", f"{len(ended)} of {len(moves)} ladders, {sum(m['commands'] for m in moves):,} commands"
+                      + (f", {min(ended):,} to {max(ended):,} cycles" if ended else ""))
     for note in summary["notes"]:
         facts.add_row("note", note)
     facts.add_row("speed", f"{summary['kcycles_per_s']:,.0f} kcycle/s, {summary['messages_per_s']:,.0f} messages/s, {summary['cycles']:,} cycles")

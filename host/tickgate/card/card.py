@@ -9,8 +9,8 @@ from ..spec.presets import PRESETS, TICK_SIZES, Preset
 from .errors import CardError
 from .registers import registers_of
 
-TRACK, STALE = 1, 2         # symbol.flags
-FILTER_IN_USE = 1 << 16     # net.port
+TRACK, STALE = spec.SYMBOL["flags"].mask("track"), spec.SYMBOL["flags"].mask("stale")
+FILTER_IN_USE = spec.NET["port0"].mask("in_use")
 READY_SECONDS = 10
 
 

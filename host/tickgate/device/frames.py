@@ -40,6 +40,9 @@ class FrameSink(Protocol):
         back: take the records, then go on with ``first`` raised by that many.
         """
 
+    def post32(self, address: int, value: int) -> None:
+        """Writes a register while the next frames go, in order with other writes."""
+
     def idle(self, cycles: int) -> None:
         """Lets the core run without frames."""
 

@@ -8,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import clocks, ethernet, itch50, moldudp64, presets, records, registers
+from . import clocks, commands, ethernet, events, itch50, moldudp64, ouch42, ouch50, presets, records, registers, soupbintcp
 from .layout import KINDS as FIELD_KINDS
 
 GENERATED = "Written by `make emit` from `tickgate.spec`: change the tables there, not this file."
@@ -67,13 +67,15 @@ and the answer is SLVERR. Addresses without a register read as 0 and ignore writ
 that is asked for after the answer comes when it is, so read something before what depends on it (frames on `control.enable`).
 Counters are {_counter_bits()} bits wide and wrap.
 
-In Python a register is an attribute: `card.net.frames`. In C it is a number: `TICKGATE_NET_FRAMES`. In gateware it is a member: `regs.net.frames`.
+In Python a register is an attribute: `card.net.frames`. In C it is a number: `TICKGATE_NET_FRAMES`; a bit with a name is a mask:
+`TICKGATE_SYMBOL_FLAGS_TRACK`. In gateware it is a member: `regs.net.frames`.
 """]
     for block in registers.BLOCKS:
         rows = []
         for address, r in block.offsets():
             words = f"`{address:#05x}`" + (f", `{address + 4:#05x}`" if r.words == 2 else "")
-            rows.append((words, f"`{r.name}`", r.access, r.width, f"{r.reset:#x}" if r.reset else "0", r.unit, r.doc))
+            about = "; ".join(part for part in (r.doc, *(f"bit {bit} `{flag}`: {doc}" for flag, bit, doc in r.bits)) if part)
+            rows.append((words, f"`{r.name}`", r.access, r.width, f"{r.reset:#x}" if r.reset else "0", r.unit, about))
         parts.append(f"## {block.name}\n\n`{block.base:#05x}` to `{block.base + block.size - 1:#05x}`\n\n"
                      + _table(("address", "register", "access", "bits", "reset", "unit", "meaning"), rows) + "\n")
     return "\n".join(parts)
@@ -100,9 +102,11 @@ def messages_page():
 
 {GENERATED}
 
-Every layout that crosses a wire or the host's memory: what comes in ([frames](#frames), [MoldUDP64](#moldudp64), [ITCH 5.0](#itch-50)) and what goes
-to the host ([event records](#event-records)). Offsets and sizes are in bytes. A field with a unit is an unsigned integer; {kinds}.
-""", *_frames(), *_itch(), *_records()])
+Every layout that crosses a wire or the host's memory: what comes in ([frames](#frames), [MoldUDP64](#moldudp64), [ITCH 5.0](#itch-50)), what goes
+to the host ([event records](#event-records)), the rows of order events that [files](formats.md) hold ([order events](#order-events)), and the exchange's
+order entry ([SoupBinTCP](#soupbintcp), [OUCH 5.0](#ouch-50), [OUCH 4.2](#ouch-42)).
+Offsets and sizes are in bytes. A field with a unit is an unsigned integer; {kinds}.
+""", *_frames(), *_itch(), *_records(), *_events(), *_orders()])
 
 
 def _frames():
@@ -152,9 +156,12 @@ the rest is the same for all kinds. The lap bit is the last bit of the last byte
     yield "\n### Flags\n"
     yield _table(("bit", "flag", "meaning"), ((bit, f"`{name}`", doc) for name, (bit, doc) in records.FLAGS.items()))
     yield "\n### Faults\n\n`detail` of a `top_of_book` record. Anything but 0 makes the symbol stale.\n"
-    yield _table(("value", "fault", "meaning"), ((f"`{code}`", f"`{name}`", doc) for name, (code, doc) in records.FAULTS.items()))
+    yield _table(("value", "fault", "meaning"), ((f"`{code}`", f"`{name}`", doc) for name, (code, doc) in _faults()))
     yield "\n### Gap reasons\n\n`detail` of a `gap` record, ASCII.\n"
     yield _table(("value", "reason", "meaning"), ((f"`{code}`", f"`{name}`", doc) for name, (code, doc) in records.GAPS.items()))
+    yield f"\n### Commands\n\nKinds of commands of the host. Their records have `source` {commands.HOST} and this `message`.\n"
+    yield _table(("value", "command", "message", "meaning"), ((f"`{kind}`", f"`{name}`", f"`{letter}`", doc)
+                                                              for name, (kind, letter, doc) in commands.COMMANDS.items()))
     yield "\n### State\n\nA letter or digit stands for the code in the message; market phase is that of the last system event.\n"
     yield _table(("part", "mask", "values in place"), (
         (name.replace("_", " "), f"`{mask:#04x}`", ", ".join(f"`{value:#04x}` {code.replace('_', ' ')}" for code, value in parts.items()))
@@ -168,6 +175,46 @@ A running CRC-32 (IEEE 802.3) for each symbol over these fields of each of its `
 
 The core runs at {clocks.CORE_HZ:,} Hz: a cycle is {clocks.NS_NUMERATOR}/{clocks.NS_DENOMINATOR} ns. Times are in ns, rounded down.
 """
+
+
+def _events():
+    signed = ", ".join(f"`{name}`" for name in events.EVENT.signed)
+    yield f"""## Order events
+
+Rows of {events.EVENT.size} bytes, little-endian, schema version {events.SCHEMA_VERSION}: what one message of ITCH, LOBSTER or DBN did.
+{signed} are two's complement.
+"""
+    yield _layout(events.EVENT, "Event")
+
+
+def _orders():
+    yield f"""## SoupBinTCP
+
+Network byte order. A client that is silent for {soupbintcp.TIMEOUT_NS // 10 ** 9} s is cut off, so is a server; each sends a heartbeat after
+{soupbintcp.HEARTBEAT_NS // 10 ** 9} s of silence. Sequenced packets count from {soupbintcp.FIRST_SEQUENCE}.
+"""
+    yield _layout(soupbintcp.HEADER, "Packet header")
+    for title, types in (("Packets of the server", soupbintcp.FROM_SERVER), ("Packets of the client", soupbintcp.FROM_CLIENT)):
+        yield f"### {title}\n"
+        yield _table(("type", "what it is"), ((f"`{code.decode()}`", what) for code, what in types.items())) + "\n"
+    for layout, title in ((soupbintcp.LOGIN_REQUEST, "L login request"), (soupbintcp.LOGIN_ACCEPTED, "A login accepted"),
+                          (soupbintcp.LOGIN_REJECTED, "J login rejected")):
+        yield _layout(layout, title)
+    for name, spec in (("OUCH 5.0", ouch50), ("OUCH 4.2", ouch42)):
+        yield f"## {name}\n\nNetwork byte order, inside SoupBinTCP: requests unsequenced, replies sequenced.\n"
+        for way, messages in (("in", spec.INBOUND), ("out", spec.OUTBOUND)):
+            for m in messages:
+                yield _layout(m, f"{name} {way}: {m.code.decode()} {m.name}")
+    yield "### OUCH 5.0 tagged values\n\nOne byte of length (tag and value), one byte of tag, the value.\n"
+    yield _table(("tag", "bytes", "name", "unit or kind", "meaning"), (
+        (t.number, t.size, f"`{t.name}`", f"{t.unit}, signed" if t.kind == "int" else t.unit or t.kind, t.doc) for t in ouch50.TAGS)) + "\n"
+
+
+def _faults():
+    """Every fault: of messages, and of books."""
+    yield from records.FAULTS.items()
+    for name, (code, doc) in records.BOOK_FAULTS.items():
+        yield name, (code, f"{doc} in continuous trading, where the register publish.stale_when asks for it")
 
 
 def _state():
@@ -226,11 +273,12 @@ def header():
 #error "records are little-endian, and this header reads them as they lie in memory"
 #endif
 
-/* Registers: byte address, access, width, unit. */"""]
+/* Registers: byte address, access, width, unit; behind one that holds flags, those. */"""]
     for block in registers.BLOCKS:
         lines.append("")
         for address, r in block.offsets():
             lines.append(_define(f"{block.name}_{r.name}", f"{address:#05x}u", f"{r.access}, {r.width} bits, {r.unit}"))
+            lines += [_define(f"{block.name}_{r.name}_{flag}", f"{1 << bit:#x}u", doc) for flag, bit, doc in r.bits]
     lines += ["", "/* What the first registers read. */",
               _define("magic", f"{registers.MAGIC:#010x}u"), _define("version", f"{registers.VERSION}u"),
               _define("link_down", f"{registers.LINK_DOWN:#010x}u", "the link to the card is down"),
@@ -243,8 +291,10 @@ def header():
               _define("number_mask", f"{records.NUMBER_MASK:#010x}u", "of number: low bits of the message's number in the feed"), ""]
     lines += [_define(f"kind_{name}", f"{value}u") for name, value in records.KINDS.items()] + [""]
     lines += [_define(f"flag_{name}", f"{1 << bit:#04x}u", doc) for name, (bit, doc) in records.FLAGS.items()] + [""]
-    lines += [_define(f"fault_{name}", f"{code}u", doc) for name, (code, doc) in records.FAULTS.items()] + [""]
+    lines += [_define(f"fault_{name}", f"{code}u", doc) for name, (code, doc) in _faults()] + [""]
     lines += [_define(f"gap_{name}", f"'{code}'", doc) for name, (code, doc) in records.GAPS.items()] + [""]
+    lines += [_define(f"command_kind_{name}", f"{kind}u", doc) for name, (kind, _, doc) in commands.COMMANDS.items()]
+    lines += [_define("command_source", f"{commands.HOST}u", "source of their records"), ""]
     for name, mask, parts in _state():
         lines.append(_define(f"state_{name}_mask", f"{mask:#04x}u", "of state"))
         lines += [_define(f"state_{name}_{code}", f"{value:#04x}u") for code, value in parts.items()]

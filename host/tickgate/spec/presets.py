@@ -4,6 +4,9 @@ from dataclasses import dataclass
 TICK_SIZES = (100, 50, 1)  # 1e-4 USD, by the code in the symbol's tick register
 
 
+ULTRA_RAMS = 320           # of an SLR of a U280, which has three; each holds 4,096 words of 72 bits
+
+
 @dataclass(frozen=True, kw_only=True)
 class Preset:
     """What one build of the core holds. ``orders`` live orders fit without loss: four tenths of the order table's places."""
@@ -15,7 +18,8 @@ class Preset:
     tables: int = 5          # subtables with a hash each
     ways: int = 2            # entries a bucket
     reference_bits: int = 64  # bits of a reference that are kept; wider ones are a fault
-    lanes: int = 4           # bytes a cycle
+    lanes: int = 4           # bytes a cycle on the wire's side: 4 for 10G, 8 for 25G
+    burst_bits: int = 11     # with 8 lanes: words that wait while the path, which takes 4 bytes a cycle, is behind: 2^burst_bits
     filters: int = 4         # destinations that net lets through
 
     def __post_init__(self):
@@ -28,7 +32,13 @@ class Preset:
         need(4 <= self.index_bits <= 18, f"index_bits must be 4 to 18, not {self.index_bits}")
         need(1 <= self.tables <= 5, f"tables must be 1 to 5, not {self.tables}")
         need(self.index_bits + 8 <= self.reference_bits <= 64, f"reference_bits must be index_bits + 8 to 64, not {self.reference_bits}")
-        need(self.lanes == 4, f"lanes must be 4 (10G), not {self.lanes}")
+        need(self.lanes in (4, 8), f"lanes must be 4 (10G) or 8 (25G), not {self.lanes}")
+        need(4 <= self.burst_bits <= 13, f"burst_bits must be 4 to 13, not {self.burst_bits}")
+
+    @property
+    def word(self):
+        """Bytes of the words that the path works on, whatever the wire brings."""
+        return 4
 
     @property
     def ticks(self):
@@ -44,6 +54,16 @@ class Preset:
     def orders(self):
         """Live orders that fit without loss."""
         return self.places * 2 // 5
+
+    @property
+    def ultra_rams(self):
+        """Those of the order table, and one a ladder."""
+        return (self.tables * self.ways << max(0, self.index_bits - 12)) + (2 << self.slot_bits)
+
+    @property
+    def crossing(self):
+        """Registers each way to the farthest memories of the order table: two at each crossing into another SLR, less one that is there anyhow."""
+        return max(0, 2 * (-(-self.ultra_rams // ULTRA_RAMS) - 1) - 1)
 
     @property
     def slot_bits(self):
@@ -62,7 +82,11 @@ class Preset:
 
 PRESETS = {p.name: p for p in (
     Preset(name="small", symbols=4, tick_bits=8, index_bits=8),      # 1,024 orders: unit and formal tests
+    Preset(name="small25", symbols=4, tick_bits=8, index_bits=8, lanes=8, burst_bits=8),   # the same at 25G
     Preset(name="demo", symbols=16, tick_bits=12, index_bits=14),    # 65,536 orders
     # one SLR of a U280: 72 bits an order, so that it fits into one word of ultra RAM; references are below 2^35
     Preset(name="full", symbols=64, tick_bits=12, index_bits=16, reference_bits=35),   # 262,144 orders
+    # across a U280: 640 ultra RAMs of the order table and 128 of the ladders, of 960; a level has 76 bits, four of them in 128 block RAMs of 2,016. The book is
+    # in SLR2, beside the ports, with memories in SLR1 and SLR0: three registers each way. References are below 2^37
+    Preset(name="wide", symbols=64, tick_bits=12, index_bits=18, reference_bits=37),   # 1,048,576 orders
 )}

@@ -7,6 +7,9 @@ Every book message (A F E C X D U) of a tracked symbol gives exactly one ``top_o
 from .layout import Field, Layout, LayoutError
 
 SIZE = 64
+
+#: Cycles from a top of book to its record.
+TOP_TO_RECORD = 3
 NO_SLOT = 0xFFFF         # `slot` of records that concern the whole feed
 LAP_BIT = 1 << 31        # of `number`: the lap bit of the ring, in the record's last byte
 NUMBER_MASK = LAP_BIT - 1
@@ -23,7 +26,7 @@ FLAGS = {
     "BID_UNKNOWN": (3, "an order outside the ladder could be the best bid"),
     "ASK_UNKNOWN": (4, "an order outside the ladder could be the best ask"),
     "STALE": (5, "the book may differ from the exchange's, until the host has re-armed the symbol"),
-    "CROSSED": (6, "best bid at or above best ask: legal outside continuous trading"),
+    "CROSSED": (6, "best bid above best ask, or at it (locked: bid_px is ask_px); legal outside continuous trading"),
     "SELL": (7, "side of the message's order"),
 }
 VALID, BID, ASK, BID_UNKNOWN, ASK_UNKNOWN, STALE, CROSSED, SELL = (1 << bit for bit, _ in FLAGS.values())
@@ -39,6 +42,13 @@ FAULTS = {
 }
 (NO_FAULT, UNKNOWN_REFERENCE, DUPLICATE_REFERENCE, OVERFILL, TABLE_FULL, WIDE_REFERENCE) = (code for code, _ in FAULTS.values())
 
+#: `detail` of a top_of_book record whose message was right: what the book came to be in continuous trading, where `publish.stale_when` asks for it.
+BOOK_FAULTS = {
+    "crossed": (6, "best bid above best ask"),
+    "locked": (7, "best bid at best ask"),
+}
+CROSSED_BOOK, LOCKED_BOOK = (code for code, _ in BOOK_FAULTS.values())
+
 #: `detail` of a gap record.
 GAPS = {
     "missing": ("G", "messages first … first + count - 1 never came"),
@@ -53,6 +63,9 @@ TRADING = {"unknown": 0, "T": 1, "Q": 2, "H": 3, "P": 4, "operational_halt": 5}
 REG_SHO = {"0": 0, "1": 1, "2": 2}
 PHASES = {"none": 0, "O": 1, "S": 2, "Q": 3, "M": 4, "E": 5, "C": 6}
 
+#: Continuous trading: this trading state, no operational halt, and this phase (market hours: before them, orders for the opening cross may cross).
+CONTINUOUS_STATE, CONTINUOUS_PHASE = "T", "Q"
+
 
 def state_of(trading, reg_sho, phase):
     """The ``state`` byte."""
@@ -63,7 +76,7 @@ _HEAD = (
     Field("kind", 0, 1, unit="code", doc="what the record is"),
     Field("flags", 1, 1, unit="bits"),
     Field("slot", 2, 2, unit="slot", doc="symbol slot; 0xFFFF: the whole feed"),
-    Field("source", 4, 1, unit="number", doc="which net filter took the datagram"),
+    Field("source", 4, 1, unit="number", doc="which net filter took the datagram; 7: no datagram, a command of the host"),
     Field("message", 5, 1, unit="ASCII", doc="type of the ITCH message; 0 in gap records that no message caused"),
     Field("state", 6, 1, unit="bits", doc="trading state 2:0, Reg SHO 4:3, market phase 7:5"),
     Field("detail", 7, 1, unit="code", doc="top_of_book: fault; trade: printable (P: Y) or cross type; gap: reason; status: the code byte of the message"),

@@ -92,10 +92,21 @@ class Book:
     """Orders and levels of one symbol. ``capacity`` and ``count`` (of the BOOK block) are shared by all books."""
 
     def __init__(self, base, tick, ticks, capacity, count):
-        self.base, self.tick, self.end = base, tick, base + ticks * tick
         self.capacity, self.count = capacity, count
+        self.ticks = ticks
+        self.move(base, tick)
         self.orders = {}                    # live ones by reference
         self.sides = (Side(0), Side(1))
+
+    def move(self, base, tick):
+        """Another place for the ladder. The book must be empty."""
+        self.base, self.tick, self.end = base, tick, base + self.ticks * tick
+
+    def where(self, sell, price):
+        """The level at which an order of this price rests: its price, or which of the two outside, ``near`` or ``far``."""
+        if self.base <= price < self.end and not (price - self.base) % self.tick:
+            return price
+        return "far" if (price >= self.end if sell else price < self.base) else "near"
 
     def add(self, reference, sell, quantity, price):
         """A F."""
@@ -169,13 +180,12 @@ class Book:
     def _queue(self, reference, sell, quantity, price, room):
         """An order joins the end of its level's queue."""
         side = self.sides[sell]
-        on_grid = not (price - self.base) % self.tick
-        if self.base <= price < self.end and on_grid:
+        where = self.where(sell, price)
+        if where == price:
             level = side.level(price)
         else:
             self.count["outside"] += 1
-            is_far = price >= self.end if sell else price < self.base
-            level = side.far if is_far else side.near
+            level = getattr(side, where)
         level.orders[reference] = self.orders[reference] = Order(sell, quantity, level, room)
         level.quantity += quantity
 

@@ -1,11 +1,12 @@
 """The whole path: frames in, records out."""
-from tickgate.spec import itch50
+from tickgate.spec import commands, itch50
 from tickgate.spec.clocks import ns_of_cycle
 from tickgate.spec.moldudp64 import HEADER
-from tickgate.spec.records import GAPS, PHASES, REG_SHO, TRADING, state_of
-from tickgate.spec.registers import BLOCKS
+from tickgate.spec.presets import TICK_SIZES
+from tickgate.spec.records import BOOK_FAULTS, CONTINUOUS_PHASE, CONTINUOUS_STATE, GAPS, NO_FAULT, PHASES, REG_SHO, TRADING, state_of
+from tickgate.spec.registers import BLOCKS, PUBLISH
 
-from .binary import reader
+from .binary import counters, reader
 from .book import Book, new_counters
 from .capacity import Capacity
 from .itch import MARKET, TOO_SHORT, Feed
@@ -44,6 +45,7 @@ def _by_byte(codes):
 
 _TRADING, _REG_SHO, _PHASES = _by_byte(TRADING), _by_byte(REG_SHO), _by_byte(PHASES)
 _HALTS = {ord("H"): True, ord("T"): False}
+_MEETING = ("apart", "locked", "crossed")   # bid and ask, the later the worse
 
 
 _COUNTER_MASK = {(block.name, r.name): (1 << r.width) - 1 for block in BLOCKS for r in block.registers if r.access == "count"}
@@ -55,13 +57,19 @@ class Slot:
     def __init__(self, symbol, book):
         self.symbol, self.book = symbol, book
         self.number = symbol.slot
-        self.stale = bool(symbol.stale)
+        self.stale = self.wrong = bool(symbol.stale)   # wrong: since the slot was loaded or held
+        self.is_empty = True                           # what the last record said
         self.trading, self.reg_sho, self.is_halted = TRADING["unknown"], REG_SHO["0"], False
+        self.meeting = 0                               # of its last top of book, in ``_MEETING``
         self.digest = 0
 
     def state(self, phase):
         """The ``state`` byte."""
         return state_of(TRADING["operational_halt"] if self.is_halted else self.trading, self.reg_sho, phase)
+
+    def is_continuous(self, phase):
+        """Whether it is in continuous trading."""
+        return self.trading == TRADING[CONTINUOUS_STATE] and not self.is_halted and phase == PHASES[CONTINUOUS_PHASE]
 
 
 class Golden:
@@ -69,11 +77,11 @@ class Golden:
 
     ``preset``: sizes (``tickgate.spec.presets``); ``symbols``: ``Symbol``s to track; ``filters``: pairs of IPv4 address (integer) and UDP port,
     in the card's order; ``start``: first message expected; ``clock``: ns of a cycle, for ``frame(…, cycles=…)``;
-    ``capacity``: what takes the place of the preset's order table.
+    ``capacity``: what takes the place of the preset's order table; ``stale_when``: what the register of that name has.
     Raises ``ValueError`` when symbols or filters do not fit the preset or each other.
     """
 
-    def __init__(self, preset, symbols, filters, start=1, clock=ns_of_cycle, capacity=None):
+    def __init__(self, preset, symbols, filters, start=1, clock=ns_of_cycle, capacity=None, stale_when=0):
         symbols, filters = list(symbols), list(filters)
         if len(filters) > preset.filters:
             raise ValueError(f"{len(filters)} filters, the {preset.name} preset has {preset.filters}")
@@ -90,6 +98,7 @@ class Golden:
         self._book_counters = new_counters()
         self.slots = {s.slot: Slot(s, Book(s.base, s.tick, preset.ticks, self._capacity, self._book_counters)) for s in symbols}
         self.phase = PHASES["none"]
+        self.stale_when, self._publish_counters = stale_when, counters(PUBLISH)
         self._publish = Publisher(preset.lanes, clock)
         self._do = {ord("A"): self._add, ord("F"): self._add, ord("E"): self._execute, ord("C"): self._execute, ord("X"): self._cancel,
                     ord("D"): self._delete, ord("U"): self._replace, ord("P"): self._trade, ord("Q"): self._cross,
@@ -136,16 +145,30 @@ class Golden:
 
     def _gap(self, reason, code, first, count, wire):
         for slot in self.slots.values():
-            slot.stale = True
+            slot.stale = slot.wrong = True
         self._publish.gap(reason, code, first, count, self.phase, wire)
 
     # ---- book messages
 
     def _publish_book(self, slot, code, outcome, wire):
         self._book_counters["updates"] += 1
+        tops = tuple(side.top() for side in slot.book.sides)
+        fault = self._meet(slot, *(level for level, _ in tops))
+        if fault and not outcome.fault:
+            outcome = outcome._replace(fault=fault)
         if outcome.fault:
-            slot.stale = True
-        self._publish.top_of_book(slot, code, outcome, self.phase, wire)
+            slot.stale = slot.wrong = True
+        slot.is_empty = not slot.book.orders
+        self._publish.top_of_book(slot, code, outcome, tops, self.phase, wire)
+
+    def _meet(self, slot, bid, ask):
+        """How the best levels stand to each other; the fault that it is, when they came to it in continuous trading."""
+        before, slot.meeting = slot.meeting, 0 if not (bid and ask) or bid.price < ask.price else 1 if bid.price == ask.price else 2
+        if slot.meeting <= before or not slot.is_continuous(self.phase):
+            return NO_FAULT
+        name = _MEETING[slot.meeting]
+        self._publish_counters[name] += 1
+        return BOOK_FAULTS[name][0] if self.stale_when & PUBLISH["stale_when"].mask(name) else NO_FAULT
 
     def _add(self, slot, code, data, at, wire):
         reference, side, shares, price = _ADD.unpack_from(data, at)
@@ -202,6 +225,36 @@ class Golden:
             slot.is_halted = _HALTS.get(action, slot.is_halted)
         self._status(slot, code, data, at, wire)
 
+    # ---- commands
+
+    def command(self, command, number, cycle=None):
+        """What the host's ``command`` (``tickgate.spec.commands.Command``) with this ``number`` does between two frames, and its record.
+
+        ``cycle``: the one that its ``t_wire_ns`` tells, which stays 0 without. Raises ``ValueError`` for an unknown kind or slot.
+        """
+        kind, slot = command.kind, self.slots.get(command.slot)
+        if slot is None or kind not in commands.LETTERS:
+            raise ValueError(f"{command}: no such kind, or nothing is loaded in that slot")
+        self._publish.begin_command(number, cycle)
+        code = ord(commands.LETTERS[kind])
+        if kind == commands.ADD:
+            self._publish_book(slot, code, slot.book.add(command.reference, command.side, command.qty, command.price), 0)
+        elif kind == commands.TAKE:
+            self._publish_book(slot, code, slot.book.reduce(command.reference, command.qty), 0)
+        elif kind == commands.DELETE:
+            self._publish_book(slot, code, slot.book.delete(command.reference), 0)
+        else:
+            detail = 0
+            if kind == commands.HOLD:
+                slot.stale, slot.wrong = True, False
+            elif kind == commands.ARM:
+                slot.stale = slot.wrong
+            elif slot.is_empty:
+                slot.book.move(command.price, TICK_SIZES[command.qty])
+            else:
+                detail = commands.REFUSED
+            self._publish.status(slot, code, detail, self.phase, 0)
+
     # ---- results
 
     def take(self):
@@ -214,9 +267,15 @@ class Golden:
 
     @property
     def counters(self):
-        """Counters by register block and name: every ``count`` register of net, mold, feed and book, wrapped where the register does."""
-        hops = {"net": self.net.counters, "mold": self.mold.counters, "feed": self.feed.counters, "book": self._book_counters}
+        """Counters by register block and name: every ``count`` register of net, mold, feed, book and publish, wrapped where the register does."""
+        hops = {"net": self.net.counters, "mold": self.mold.counters, "feed": self.feed.counters, "book": self._book_counters,
+                "publish": self._publish_counters}
         return {hop: {name: n & _COUNTER_MASK[hop, name] for name, n in counts.items()} for hop, counts in hops.items()}
+
+    @property
+    def sequence(self):
+        """Records so far: the sequence of the next."""
+        return self._publish.sequence
 
     @property
     def type_count(self):
@@ -251,7 +310,7 @@ class Golden:
         """A slot's book as text, for reports: state, the best levels with their queues, and what rests outside."""
         kept, book = self.slots[slot], self.book(slot)
         symbol = kept.symbol
-        lines = [f"slot {slot} {symbol.name or '-'} locate {symbol.locate} base {_dollars(symbol.base)} tick {_dollars(symbol.tick)}: "
+        lines = [f"slot {slot} {symbol.name or '-'} locate {symbol.locate} base {_dollars(kept.book.base)} tick {_dollars(kept.book.tick)}: "
                  f"{'stale' if kept.stale else 'not stale'}, state {kept.state(self.phase):#04x}, digest {kept.digest:#010x}, "
                  f"{len(kept.book.orders)} orders"]
         for name, side, near, far in (("ask", book.asks, book.near[1], book.far[1]), ("bid", book.bids, book.near[0], book.far[0])):

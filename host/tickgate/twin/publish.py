@@ -8,6 +8,7 @@ import numpy as np
 
 from tickgate.spec import records as rec
 from tickgate.spec.clocks import ns_of_cycle
+from tickgate.spec.commands import HOST
 from tickgate.spec.records import ASK, ASK_UNKNOWN, BID, BID_UNKNOWN, CROSSED, SELL, STALE, VALID
 
 from .binary import writer
@@ -48,9 +49,14 @@ class Publisher:
         self._number = number & rec.NUMBER_MASK
         self._message = (at, length)
 
-    def top_of_book(self, slot, code, outcome, phase, wire):
-        """After a book message of type ``code``. Brings the slot's digest up to date."""
-        (bid, bid_unknown), (ask, ask_unknown) = (side.top() for side in slot.book.sides)
+    def begin_command(self, number, cycle):
+        """What follows is from a command of the host, told in this cycle (``None``: not known)."""
+        self._cycles, self._source = cycle, HOST
+        self.begin_message(number, -1, 0)
+
+    def top_of_book(self, slot, code, outcome, tops, phase, wire):
+        """After a book message of type ``code``; ``tops``: of both sides. Brings the slot's digest up to date."""
+        (bid, bid_unknown), (ask, ask_unknown) = tops
         flags = SELL if outcome.sell else 0
         bid_px = bid_qty = ask_px = ask_qty = 0
         if bid:

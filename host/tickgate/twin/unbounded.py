@@ -33,6 +33,7 @@ class _Capacity:
         self.live -= 1
 
 
-def unbounded(locates, filters, start=1):
-    """The reference of ``tickgate.twin.Book``: a ``Golden`` of these stock locates, each its own slot. ``filters``, ``start``: as ``Golden``'s."""
-    return Golden(_Preset(), [Symbol(locate, locate, 0, 1) for locate in locates], filters, start=start, capacity=_Capacity())
+def unbounded(locates, filters, start=1, stale=()):
+    """A ``Golden`` of these stock locates, each its own slot: the reference of ``tickgate.twin.Book``, and the true book that the card's is compared with
+    when a ladder is moved. ``filters``, ``start``: as ``Golden``'s; ``stale``: locates that are so from the start."""
+    return Golden(_Preset(), [Symbol(locate, locate, 0, 1, stale=locate in stale) for locate in locates], filters, start=start, capacity=_Capacity())

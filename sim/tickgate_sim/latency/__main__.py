@@ -19,9 +19,9 @@ from .measured import LONG, measure
 PAGE, SUMMARY = Path("docs/latency.md"), Path("build/latency/summary.json")
 
 
-def wrong(rows):
-    """What no run may show, a line each."""
-    declared = top_of_book()
+def wrong(preset, rows):
+    """What no run of ``preset`` may show, a line each."""
+    declared = top_of_book(preset)
     return [f"{row.pattern}: {row.lost} records lost" for row in rows if row.lost] + [
         f"{row.pattern}: {t} takes {span[0]} to {span[1]} cycles {how}, declared are {declared[t]}"
         for row in rows for how, spans in (("idle", row.idle), ("at line rate", row.packed)) for t, span in spans.items() if span != (declared[t],) * 2]
@@ -60,7 +60,7 @@ def _table(head, *rows):
 
 
 def page(preset, rows):
-    columns = [hops(types) for types in GROUPS]
+    columns = [hops(types, preset) for types in GROUPS]
     tops, totals = ([sum(cycles for _, _, cycles in column[:end]) for column in columns] for end in (-1, None))
     declared = _table(["hop", "from → to", *GROUPS],
                       *([hop, way, *(str(column[k][2]) for column in columns)] for k, (hop, way, _) in enumerate(columns[0])),
@@ -70,7 +70,7 @@ def page(preset, rows):
         [row.pattern, f"{row.offered:,}", f"{row.spacing:.2f}", str(row.lost), ", ".join(f"{t} {_span(span)}" for t, span in row.packed.items()),
          str(row.change)]
         for row in rows))
-    return PAGE_TEXT.format(preset=preset, long=LONG, declared=declared, measured=measured)
+    return PAGE_TEXT.format(preset=preset.name, long=LONG, declared=declared, measured=measured)
 
 
 def main(arguments=None):
@@ -82,11 +82,12 @@ def main(arguments=None):
     rows = measure(options.preset, options.messages)
     for row in rows:
         print(f"{row.pattern}: {row.offered:,} messages, {row.lost} lost, packed {row.packed}, idle {row.idle}")
-    problems = wrong(rows)
-    text = page(options.preset, rows)
+    preset = PRESETS[options.preset]
+    problems = wrong(preset, rows)
+    text = page(preset, rows)
     if options.preset == "full":
         SUMMARY.parent.mkdir(parents=True, exist_ok=True)
-        SUMMARY.write_text(json.dumps({"preset": options.preset, "top_of_book": top_of_book(), "line_rate": [
+        SUMMARY.write_text(json.dumps({"preset": options.preset, "top_of_book": top_of_book(preset), "line_rate": [
             {"pattern": row.pattern, "offered": row.offered, "spacing_cycles": round(row.spacing, 3), "lost": row.lost, "packed": row.packed, "idle": row.idle,
              "change": row.change} for row in rows]}, indent=1) + "\n")
         if not options.check:

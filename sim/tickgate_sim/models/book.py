@@ -20,7 +20,7 @@ from .wire import on_wire, packet
 
 _HEADERS = eth.ETHERNET.size + eth.IPV4.size + eth.UDP.size + mold.HEADER.size
 _OPS = {b"A": Op.ADD, b"F": Op.ADD, b"E": Op.TAKE, b"C": Op.TAKE, b"X": Op.TAKE, b"D": Op.DELETE, b"U": Op.REPLACE}
-_LATENCY = {Op.ADD: Book.LATENCY_ADD, Op.REPLACE: Book.LATENCY_REPLACE, Op.TAKE: Book.LATENCY_REMOVE, Op.DELETE: Book.LATENCY_REMOVE}
+_LATENCY = {Op.ADD: Book.LATENCY_ADD, Op.REPLACE: Book.LATENCY_REPLACE, Op.TAKE: Book.LATENCY_REMOVE, Op.DELETE: Book.LATENCY_REMOVE}   # without crossing
 _SHARES = {"shares", "executed_shares", "cancelled_shares"}
 
 
@@ -36,10 +36,10 @@ def key_fields(preset, reference, slot, *, insert=0, whole=0, replace=0):
     return {"insert": insert, "whole": whole, "replace": replace, "slot": slot, "rest": kept >> preset.index_bits, "wide": int(kept != reference), **buckets}
 
 
-def new_book(preset):
+def new_book(preset, crossing=0):
     """``Book`` with the sizes of a preset."""
     return Book(key_layout=key_layout(preset), symbols=preset.symbols, tick_bits=preset.tick_bits, index_bits=preset.index_bits,
-                reference_bits=preset.reference_bits, tables=preset.tables, ways=preset.ways, count_bits=preset.count_bits)
+                reference_bits=preset.reference_bits, tables=preset.tables, ways=preset.ways, count_bits=preset.count_bits, crossing=crossing)
 
 
 class Passing:
@@ -112,9 +112,9 @@ class BookScript(Script):
     resting = {"keys.valid": 0, "updates.valid": 0, "abandoned": 0, "load": 0, "clear": 0}
     quiet = ("tops.valid",)
 
-    def __init__(self, preset, symbols, rounds, seed, *, pause=0.0, cuts=0.0):
+    def __init__(self, preset, symbols, rounds, seed, *, pause=0.0, cuts=0.0, crossing=0):
         super().__init__(seed, 0)
-        self.preset, self.kinds = preset, Counter()
+        self.preset, self.late, self.kinds = preset, 2 * crossing, Counter()
         self._symbols = {s.locate: s for s in symbols}
         self._event = {}                             # what the event register takes, by cycle
         for messages in rounds:
@@ -122,7 +122,7 @@ class BookScript(Script):
             self._start()
             slots = {s.locate: s.slot for s in symbols}
             items = [p for p in passing(messages, slots, self.rng, pause=pause, cuts=cuts, start=self.cycles + 4) if p.code in _OPS]
-            self.cycles = items[-1].abandoned + 20
+            self.cycles = items[-1].abandoned + 20 + self.late
             for item in items:
                 self._message(item)
             self.expect_counts(first, self.cycles, self.count)
@@ -176,7 +176,7 @@ class BookScript(Script):
         top = {"valid": 1, "payload.side": outcome.sell, "payload.add": int(op in (Op.ADD, Op.REPLACE)), "payload.fault": outcome.fault}
         for name, side in zip(("bid", "ask"), self._books[p.slot].sides):
             top |= {f"payload.{name}.{field}": value for field, value in side_fields(*side.top()).items()}
-        done = update + _LATENCY[op]
+        done = update + _LATENCY[op] + self.late
         if op in (Op.TAKE, Op.DELETE):
             top["payload.qty"] = outcome.quantity
             self.expect(done + 1, {"order_price": outcome.price})

@@ -19,7 +19,7 @@ class LadderScript(Script):
     orders outside the ladder; ``depth``: most orders a side; ``late``: probability that an operation comes later than it could.
     """
 
-    resting = {"op_valid": 0, "fast_valid": 0, "load": 0, "clear": 0}
+    resting = {"removals.valid": 0, "adds.valid": 0, "fast_valid": 0, "load": 0, "clear": 0}
     quiet = ("tops.valid",)
 
     def __init__(self, seed, operations, *, symbols, tick_bits, ranks, adding=0.5, best=0.3, outside=0.0, depth=1000, late=0.2):
@@ -96,23 +96,26 @@ class LadderScript(Script):
             self.drive(row + 1 + k, {"load": 1, "load_slot": slot, "load_base": self._base[slot], "load_tick": self._tick[slot]})
         self._at = row + 1 + len(self.slots) + 2
 
-    def _operate(self, cycle, slot, side, where=None, **op):
-        """An operation at ``cycle``; ``where`` is ``None`` when it is on no order."""
+    def _operate(self, kind, cycle, slot, side, where=None, **op):
+        """An operation of ``kind`` (``removals`` or ``adds``) at ``cycle``; ``where`` is ``None`` when it is on no order."""
         outside = where in (NEAR, FAR)
-        fields = {"side": side, "outside": int(outside), "add": 0, "quiet": 0, "miss": 0} | op
+        fields = {"side": side, "outside": int(outside)} | ({"quiet": 0, "miss": 0} if kind == "removals" else {}) | op
         if where is not None:
             fields["rank"] = self.rng.getrandbits(self.tick_bits) & ~1 | (where == NEAR) if outside else where
         self.drive(cycle - 1, {"next_slot": slot})
-        self.drive(cycle, {"op_valid": 1, **{f"op.{name}": value for name, value in fields.items()}})
+        self.drive(cycle, {f"{kind}.valid": 1, **{f"{kind}.payload.{name}": value for name, value in fields.items()}})
 
     def _next(self, cycle):
         self._at = cycle + (self.rng.choice((1, 2, 3, 10)) if self.rng.random() < self.late else 0)
 
     def _fast(self, cycle, slot, side, price, shares, where, *, kept=0, fault=NO_FAULT):
-        """The fast path of an order that comes to rest at ``where`` (nowhere: ``None``)."""
-        self.drive(cycle, {"fast_valid": 1, "fast_kept": kept, "fast_slot": slot, "fast_side": side, "fast_price": price, "fast_qty": shares})
-        self.drive(cycle + 1, {"fast_inside": int(where not in (NEAR, FAR, None)), "fast_near": int(where == NEAR), "fast_far": int(where == FAR),
-                               "fast_fault": fault})
+        """The fast path of an order that comes to rest at ``where`` (nowhere: ``None``; it does not ask, or there is no room)."""
+        asks = where is not None or self.rng.random() < 0.5
+        self.drive(cycle, {"fast_valid": 1, "fast_asks": int(asks), "fast_kept": kept, "fast_slot": slot, "fast_side": side,
+                           "fast_price": price, "fast_qty": shares})
+        self.drive(cycle + 1, {"fast_fault": fault})
+        if asks:
+            self.drive(cycle + 1, {"fast_inside": int(where not in (NEAR, FAR, None)), "fast_near": int(where == NEAR), "fast_far": int(where == FAR)})
         if where is not None:
             self._orders[slot, side][where].append(shares)
         self._expect_top(cycle + Ladder.LATENCY_ADD, slot, side=side, add=1, fault=fault)
@@ -125,7 +128,7 @@ class LadderScript(Script):
         where, shares, price = self._order(slot, side)
         fast = self._at
         self._fast(fast, slot, side, price, shares, where)
-        self._operate(fast + 1, slot, side, where, add=1, price=price, qty=shares)
+        self._operate("adds", fast + 1, slot, side, where, price=price, qty=shares)
         self.done["add", where if where in (NEAR, FAR) else "inside"] += 1
         self._next(fast + 1 + AFTER_ADD)
 
@@ -137,7 +140,7 @@ class LadderScript(Script):
 
     def _miss(self, slot):
         shares = self._shares()
-        self._operate(self._at, slot, 0, miss=1, fault=UNKNOWN_REFERENCE, qty=shares, whole=0)
+        self._operate("removals", self._at, slot, 0, miss=1, fault=UNKNOWN_REFERENCE, qty=shares, whole=0)
         self._expect_top(self._at + Ladder.LATENCY_REMOVE, slot, side=0, add=0, qty=shares, fault=UNKNOWN_REFERENCE)
         self.expect(self._at + Ladder.LATENCY_REMOVE + 1, {"order_price": 0})
         self.done["miss"] += 1
@@ -154,7 +157,7 @@ class LadderScript(Script):
             kind = "all"
         take = {"whole": rng.getrandbits(32), "all": have, "part": rng.randrange(1, max(2, have)), "overfill": min(TOP, have + rng.randint(1, 1000))}[kind]
         fault = OVERFILL if kind == "overfill" else NO_FAULT
-        self._operate(self._at, slot, side, where, whole=int(kind == "whole"), qty=take, order_qty=have, fault=fault)
+        self._operate("removals", self._at, slot, side, where, whole=int(kind == "whole"), qty=take, order_qty=have, fault=fault)
         if kind == "part":
             orders[place] -= take
         else:
@@ -169,7 +172,7 @@ class LadderScript(Script):
         rng = self.rng
         old, place = self._pick(slot, side, best)
         orders = self._orders[slot, side][old]
-        self._operate(self._at, slot, side, old, whole=1, quiet=1, order_qty=orders[place])
+        self._operate("removals", self._at, slot, side, old, whole=1, quiet=1, order_qty=orders[place])
         del orders[place]
         where, shares, price = self._order(slot, side)
         if rng.random() < 0.4 and old not in (NEAR, FAR):
@@ -177,7 +180,7 @@ class LadderScript(Script):
         fast = self._at + 2 + (rng.choice((1, 2, 7)) if rng.random() < self.late else 0)
         if rng.random() < 0.9:
             self._fast(fast, slot, side, price, shares, where, kept=1)
-            self._operate(fast + 3, slot, side, where, add=1, price=price, qty=shares)
+            self._operate("adds", fast + 3, slot, side, where, price=price, qty=shares)
             self._next(fast + 3 + AFTER_ADD)
         else:
             self._fast(fast, slot, side, price, shares, None, kept=1, fault=TABLE_FULL)

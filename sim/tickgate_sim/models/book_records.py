@@ -2,24 +2,29 @@
 import zlib
 from collections import Counter
 
-from tickgate.spec import itch50, records
+from tickgate.spec import commands, itch50, records
 from tickgate.spec.records import ASK, ASK_UNKNOWN, BID, BID_UNKNOWN, CROSSED, FAULTS, KINDS, SELL, STALE, VALID
+from tickgate.spec.registers import PUBLISH
 from tickgate_hdl.book.book import Book
-from tickgate_hdl.book.publish import Publisher
+from tickgate_hdl.book.publish import COUNTERS, Publisher
 from tickgate_hdl.book.record import Record
 
 from .book import passing
 from .hop import Fields, Script
 
 TOP = (1 << 32) - 1
+_SOURCE, _DETAIL = (records.COMMON[name].offset for name in ("source", "detail"))
+_TRADES = {ord("S"): ord("Q"), ord("H"): ord("T")}     # codes that lead to continuous trading
 _ADDS, _CODES = b"AFU", {code[0]: at for code, at in itch50.STATUS_CODES.items()}
 
 
 class Slot:
-    """State of a symbol."""
+    """State of a symbol. ``empty``: its last top of book had no order on either side."""
 
-    def __init__(self):
+    def __init__(self, empty=True):
         self.trading = self.reg_sho = self.halted = self.digest = 0
+        self.empty = empty
+        self.met = 0          # its last top of book: 1 locked, 2 crossed
 
 
 class RecordModel:
@@ -31,11 +36,29 @@ class RecordModel:
 
     def clear(self):
         self.slots = [Slot() for _ in range(self._count)]
-        self.stale, self.phase = (1 << self._count) - 1, 0
+        self.stale = self.wrong = (1 << self._count) - 1
+        self.phase = self.stale_when = 0
+        self._later = []
+        self.counts = dict.fromkeys(COUNTERS, 0)
 
     def load(self, slot, stale):
-        self.slots[slot] = Slot()
-        self.stale = self.stale & ~(1 << slot) | stale << slot
+        self.slots[slot] = Slot(self.slots[slot].empty)
+        self._set(("stale", slot, stale), ("wrong", slot, stale))
+
+    def distrust(self):
+        """All books may be wrong, whatever the last record said."""
+        self.stale = self.wrong = (1 << self._count) - 1
+
+    def _set(self, *flags):
+        for name, slot, value in flags:
+            setattr(self, name, getattr(self, name) & ~(1 << slot) | value << slot)
+
+    def later(self):
+        """What the last record makes of stale and wrong, as arguments of ``apply``: it comes a cycle later."""
+        later, self._later = self._later, []
+        return later
+
+    apply = _set
 
     def record(self, c, t_out_ns, top=None):
         """``c``: the context; ``top``: top of book with ``order_px``, for kind top_of_book."""
@@ -60,10 +83,7 @@ class RecordModel:
         return raw[:field.offset] + value.to_bytes(field.size, "little") + raw[field.end:]
 
     def _top_of_book(self, c, slot, top):
-        if top["fault"]:
-            self.stale |= 1 << c["slot"]
-        flags = SELL * top["side"] | STALE * (self.stale >> c["slot"] & 1)
-        fields, best = {}, []
+        fields, best, flags = {}, [], SELL * top["side"]
         for name, there, unknown in (("bid", BID, BID_UNKNOWN), ("ask", ASK, ASK_UNKNOWN)):
             side = top[name]
             if side["unknown"]:
@@ -72,18 +92,34 @@ class RecordModel:
                 flags |= there
                 fields |= {f"{name}_px": side["price"], f"{name}_qty": min(side["qty"], TOP)}
                 best.append(side["price"])
-        if not flags & (STALE | BID_UNKNOWN | ASK_UNKNOWN):
+        met = 0 if len(best) < 2 or best[0] < best[1] else 1 if best[0] == best[1] else 2
+        fault = self._meets(slot, met)
+        fault = top["fault"] or fault
+        slot.met = met
+        slot.empty = not any(top[name][part] for name in ("bid", "ask") for part in ("some", "unknown"))
+        if fault:
+            self._later = [("stale", c["slot"], 1), ("wrong", c["slot"], 1)]
+        if fault or self.stale >> c["slot"] & 1:
+            flags |= STALE
+        elif not flags & (BID_UNKNOWN | ASK_UNKNOWN):
             flags |= VALID
-        if len(best) == 2 and best[0] >= best[1]:
+        if met:
             flags |= CROSSED
         order_px, order_qty = (c["first"] >> 32, c["first"] & TOP) if top["add"] else (top["order_px"], top["qty"])
-        return fields | dict(flags=flags, order_px=order_px, order_qty=order_qty, detail=top["fault"])
+        return fields | dict(flags=flags, order_px=order_px, order_qty=order_qty, detail=fault)
+
+    def _meets(self, slot, met):
+        """The fault of a book that comes to be crossed or locked in continuous trading, counted."""
+        if met <= slot.met or slot.halted or slot.trading != records.TRADING["T"] or self.phase != records.PHASES["Q"]:
+            return records.NO_FAULT
+        name = ("locked", "crossed")[met - 1]
+        self.counts[name] += 1
+        return records.BOOK_FAULTS[name][0] if self.stale_when & PUBLISH["stale_when"].mask(name) else records.NO_FAULT
 
     def _trade(self, c, slot, top):
         return dict(flags=STALE * (self.stale >> c["slot"] & 1) | SELL * c["side"], qty=c["first"], px=c["second"])
 
     def _gap(self, c, slot, top):
-        self.stale = (1 << self._count) - 1
         return dict(flags=STALE, first=c["first"], count=c["second"])
 
     def _status(self, c, slot, top):
@@ -96,26 +132,38 @@ class RecordModel:
             slot.reg_sho = records.REG_SHO.get(code, 0)
         elif message == "h" and chr(c["extra"]) == "Q":
             slot.halted = {"H": 1, "T": 0}.get(code, slot.halted)
-        return dict(flags=0 if slot is None else STALE * (self.stale >> c["slot"] & 1))
+        if slot is None:
+            return dict(flags=0)
+        stale, wrong = (flags >> c["slot"] & 1 for flags in (self.stale, self.wrong))
+        if c["source"] == commands.HOST:
+            if message == commands.LETTERS[commands.HOLD]:
+                stale, self._later = 1, [("stale", c["slot"], 1), ("wrong", c["slot"], 0)]
+            elif message == commands.LETTERS[commands.ARM]:
+                stale, self._later = wrong, [("stale", c["slot"], wrong)]
+            elif message == commands.LETTERS[commands.BASE]:
+                return dict(flags=STALE * stale, detail=c["detail"] if slot.empty else commands.REFUSED)
+        return dict(flags=STALE * stale)
 
 
 class RecordScript(Script):
     """Contexts of ITCH ``messages`` in every ``rounds``, tops of book with random contents at the book's latencies, gaps at frame heads and ends, slots
-    that are loaded anew meanwhile; everything is cleared before a round. ``seen`` counts records by kind and by what is special about them.
+    that are loaded anew meanwhile; everything is cleared before a round. ``late``: the publisher's. ``seen`` counts records by kind and by what is
+    special about them.
     """
 
     resting = {"contexts.valid": 0, "gaps.valid": 0, "tops.valid": 0, "load": 0, "clear": 0, "distrust": 0}
-    quiet = ("records.valid",)
+    quiet = ("records.valid", "rebase")
 
-    def __init__(self, publisher, slots, rounds, seed, *, quantity_bits, **pace):
+    def __init__(self, publisher, slots, rounds, seed, *, quantity_bits, late=0, **pace):
         super().__init__(seed, 1 << 32)
         self.seen, self._quantity_bits = Counter(), quantity_bits
-        self._count, self._layout = 1 << publisher.slot_bits, Fields(Record)
+        self._count, self._layout, self._late = 1 << publisher.slot_bits, Fields(Record), late
         self.model, self._now = RecordModel(self._count), 0
-        for messages in rounds:
+        for number, messages in enumerate(rounds):
             for row in range(self._count):
                 self.drive(self._now + row, {"clear": 1, "clear_row": row})
             self.model.clear()
+            self.model.stale_when = number % (1 << PUBLISH["stale_when"].width)
             self._joins = {}                   # context and top of each record, by the cycle in which they are joined
             self._loads = {}
             for slot in range(self._count):    # else they stay stale
@@ -128,6 +176,11 @@ class RecordScript(Script):
 
     def _round(self, items):
         rng, frame = self.rng, None
+        opening = self._now + 2 * self._count + 4                          # trading begins while the first frame's headers pass
+        self._due(opening, kind=records.STATUS, message=ord("S"), detail=ord("Q"), market=1, first=0)
+        for slot in range(self._count):
+            self._due(opening + 2 + 2 * slot, kind=records.STATUS, message=ord("H"), detail=ord("T"), slot=slot, first=0)
+        self._due(opening + 2 + 2 * self._count, kind=records.STATUS, message=ord("h"), detail=ord("H"), extra=ord("Q"), slot=0, first=0)
         for p in items:
             if p.is_cut:
                 continue
@@ -146,7 +199,7 @@ class RecordScript(Script):
     def _context(self, cycle, **fields):
         c = dict(slot=0, market=0, side=0, extra=0, second=0, source=self.rng.randrange(4), number=self.rng.getrandbits(32),
                  time=self.rng.getrandbits(64)) | fields
-        self.drive(cycle, {"contexts.valid": 1, **{f"contexts.payload.{name}": value for name, value in c.items()}})
+        self.drive(cycle + self._late, {"contexts.valid": 1, **{f"contexts.payload.{name}": value for name, value in c.items()}})
         return c
 
     def _message(self, p):
@@ -165,8 +218,13 @@ class RecordScript(Script):
             self._due(cycle, kind=records.TRADE, message=code, detail=rng.choice(b"YNOC"), side=rng.randrange(2), first=f["shares"],
                       second=rng.getrandbits(32), **slot)
         elif code in _CODES:
-            extra = f["market_code"][0] if code == ord("h") else rng.getrandbits(8)
-            self._due(cycle, kind=records.STATUS, message=code, detail=p.message[_CODES[code]], extra=extra, first=0, **slot)
+            extra = rng.choice(b"QQQB") if code == ord("h") else rng.getrandbits(8)
+            if "market" not in slot and rng.random() < 0.4:             # a command of the host in its place
+                letter = ord(commands.LETTERS[rng.choice((commands.HOLD, commands.HOLD, commands.ARM, commands.ARM, commands.BASE))])
+                self._due(cycle, kind=records.STATUS, message=letter, detail=0, source=commands.HOST, first=rng.getrandbits(64), **slot)
+                return
+            detail = _TRADES[code] if code in _TRADES and rng.random() < 0.6 else p.message[_CODES[code]]
+            self._due(cycle, kind=records.STATUS, message=code, detail=detail, extra=extra, first=0, **slot)
 
     def _due(self, cycle, **fields):
         self._join(cycle + Publisher.DUE, self._context(cycle, **fields))
@@ -181,18 +239,22 @@ class RecordScript(Script):
         self.drive(cycle, {"gaps.valid": 1, **{f"gaps.payload.{name}": value for name, value in gap.items()}})
         c = dict(kind=records.GAP, market=1, message=0, detail=gap["reason"], source=gap["source"], number=gap["first"] & TOP, time=gap["time"],
                  first=gap["first"], second=gap["count"])
-        self._join(cycle + Publisher.DUE, c)
+        self._join(cycle + Publisher.DUE - self._late, c)
 
     def _top(self, cycle, is_add):
-        """A top of book: often crossed, unknown or too large for the record."""
+        """A top of book: often locked, crossed, unknown or too large for the record."""
         rng = self.rng
+        some = rng.choice((0.2, 0.9, 0.9, 0.9))
 
         def side():
-            return dict(some=rng.random() < 0.8, unknown=rng.random() < 0.1, price=rng.choice((0, 1, 2, TOP, rng.getrandbits(32))),
+            return dict(some=rng.random() < some, unknown=rng.random() < 0.1, price=rng.choice((0, 1, 2, TOP, rng.getrandbits(32))),
                         qty=rng.choice((0, TOP, TOP + 1, rng.getrandbits(32), 1 << rng.randrange(self._quantity_bits))))
 
-        top = dict(side=rng.randrange(2), add=int(is_add), qty=rng.getrandbits(32), order_px=rng.getrandbits(32), bid=side(), ask=side(),
-                   fault=rng.choice([code for code, _ in FAULTS.values()]) if rng.random() < 0.03 else 0)
+        top = dict(side=rng.randrange(2), add=int(is_add), qty=rng.getrandbits(32), order_px=rng.getrandbits(32), bid=side(), ask=side(), fault=0)
+        if rng.random() < 0.3:
+            top["ask"]["price"] = top["bid"]["price"]
+        if rng.random() < (0.15 if top["bid"]["price"] >= top["ask"]["price"] else 0.02):
+            top["fault"] = rng.choice([code for code, _ in FAULTS.values()])
         flat = {"valid": 1, **{f"payload.{name}": top[name] for name in ("side", "add", "qty", "fault")},
                 **{f"payload.{name}.{field}": int(value) for name in ("bid", "ask") for field, value in top[name].items()}}
         self.drive(cycle, {f"tops.{name}": value for name, value in flat.items()})
@@ -211,9 +273,9 @@ class RecordScript(Script):
     # ---- what must come of it
 
     def _run(self, end):
-        model = self.model
+        model, later = self.model, []
         for cycle in range(self._now, end):
-            self.drive(cycle, {"time_ns": self.time_ns(cycle)})
+            self.drive(cycle, {"time_ns": self.time_ns(cycle), "stale_when": model.stale_when})
             if cycle > self._now + 1:
                 self.expect(cycle, {"stale": model.stale})
             context, top = self._joins.get(cycle - 1, (None, None))
@@ -223,19 +285,34 @@ class RecordScript(Script):
                 self.expect(out, {"records.valid": 1} | {f"records.payload.{f.name}": int.from_bytes(raw[f.offset:f.end], "little")
                                                          for f in records.COMMON.fields})
                 self._see(context, raw)
-            distrusted = self.rng.random() < 0.002
+                if context["source"] == commands.HOST and context["message"] == ord(commands.LETTERS[commands.BASE]) and raw[_DETAIL] != commands.REFUSED:
+                    self.expect(cycle + 1, {"rebase": 1, "rebase_slot": context["slot"], "rebase_base": context["first"] >> 32,
+                                            "rebase_tick": context["first"] & 3})
+            arms = context and context["source"] == commands.HOST and context["message"] == ord(commands.LETTERS[commands.ARM])
+            distrusted = self.rng.random() < (0.5 if arms else 0.002)
             if distrusted:
                 self.drive(cycle, {"distrust": 1})
             if cycle in self._loads:
-                slot, stale = self._loads[cycle]
-                model.load(slot, stale or context is not None and context["kind"] == records.GAP)     # a gap in the same cycle wins
+                model.load(*self._loads[cycle])
                 self.seen["load"] += 1
-            if distrusted:
-                model.stale = (1 << self._count) - 1
-                self.seen["distrust"] += 1
+            if distrusted or context is not None and context["kind"] == records.GAP:     # whatever else is in the same cycle
+                model.distrust()
+                self.seen["distrust"] += distrusted
+            else:
+                model.apply(*later)
+            later = model.later()
+            if distrusted:                                     # an arm in this cycle knows of it
+                self.seen["arm beside distrust"] += ("stale", 0) in [(name, value) for name, _, value in later]
+                later = [(name, slot, value or name == "stale") for name, slot, value in later]
+        self.expect_counts(self._now, end, model.counts)
+        self.seen.update({f"{name} in continuous trading": n for name, n in model.counts.items()})
         self._now = end
 
     def _see(self, context, raw):
         flags = raw[records.COMMON["flags"].offset]
         self.seen[next(name for name, code in KINDS.items() if code == context["kind"])] += 1
         self.seen.update(name for name, (bit, _) in records.FLAGS.items() if flags >> bit & 1)
+        if raw[0] == records.TOP_OF_BOOK:
+            self.seen.update(f"fault {name}" for name, (code, _) in records.BOOK_FAULTS.items() if raw[_DETAIL] == code)
+        elif raw[_SOURCE] == commands.HOST:
+            self.seen[chr(context["message"]), raw[_DETAIL] if context["message"] == ord(commands.LETTERS[commands.BASE]) else bool(flags & STALE)] += 1

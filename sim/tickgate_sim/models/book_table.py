@@ -8,14 +8,15 @@ from tickgate_hdl.book.table import OrderTable
 from .book import key_fields, key_layout, passing
 from .hop import Script
 
-# From the update of A F and of U to `put`, from that of U and from `abandoned` to `retire`, as book.py does it; the table holds from then on.
-PUT_ADD, PUT_REPLACE, RETIRE_REPLACE, RETIRE_ABANDONED = 2, 4, 5, 7
+# From the update of A F to when it is asked whether there is room, from that of A F U to `put`, from that of U and from `abandoned` to `retire`, as book.py
+# does it; the table holds from then on.
+ROOM_ADD, PUT, RETIRE_REPLACE, RETIRE_ABANDONED = 2, 4, 5, 7
 
 
-def new_table(preset):
+def new_table(preset, crossing=0):
     """``OrderTable`` with the sizes of a preset."""
     return OrderTable(key_layout=key_layout(preset), tick_bits=preset.tick_bits, index_bits=preset.index_bits, reference_bits=preset.reference_bits,
-                      tables=preset.tables, ways=preset.ways)
+                      tables=preset.tables, ways=preset.ways, crossing=crossing)
 
 
 class TableScript(Script):
@@ -24,23 +25,23 @@ class TableScript(Script):
     resting = {"keys.valid": 0, "put": 0, "retire": 0, "clear": 0}
     quiet = ("find", "next_find")
 
-    def __init__(self, preset, slots, messages, seed, **pace):
+    def __init__(self, preset, slots, messages, seed, *, crossing=0, **pace):
         super().__init__(seed, 0)
-        self.preset, self.seen = preset, Counter()
+        self.preset, self.late, self.seen = preset, 2 * crossing, Counter()
         self.live = {}                                                     # by slot and reference: [place, shares, subtable and bucket]
         self.buckets = [[0] * (1 << preset.index_bits) for _ in range(preset.tables)]
         for row in range(1 << preset.index_bits):
             self.drive(row, {"clear": 1, "clear_row": row})
         items = [p for p in passing(messages, slots, self.rng, start=row + 5, **pace) if p.code[0] in itch50.BOOK_TYPES]
-        self.cycles = items[-1].abandoned + 20
+        self.cycles = items[-1].abandoned + 20 + self.late
         for p in items:
             self._message(p)
 
     def _message(self, p):
-        f, update = p.fields, p.told(itch50.NEEDED[p.code])if not p.is_cut else None
+        f, update = p.fields, p.told(itch50.NEEDED[p.code]) if not p.is_cut else None
         if p.code in b"AF":
             self._key(p.told(p.layout["order_ref"].end), p.slot, f["order_ref"], insert=1)
-            self._put(update + PUT_ADD, p.slot, f["order_ref"])
+            self._put(update + PUT + self.late, p.slot, f["order_ref"], asked=update + ROOM_ADD + self.late)
         elif p.code == b"U":
             old, new = (f[name] for name in ("original_order_ref", "new_order_ref"))
             found = self._find(p.told(p.layout["original_order_ref"].end), p.slot, old, whole=1, replace=1)
@@ -48,16 +49,16 @@ class TableScript(Script):
             if p.has(new_end):
                 self._key(p.told(new_end), p.slot, new, insert=1, whole=1, replace=1)
             if not p.is_cut:
-                self._put(update + PUT_REPLACE, p.slot, new, is_asked=found)
+                self._put(update + PUT + self.late, p.slot, new, is_asked=found)
             if found:
-                self.drive(p.abandoned + RETIRE_ABANDONED if p.is_cut else update + RETIRE_REPLACE, {"retire": 1})
+                self.drive((p.abandoned + RETIRE_ABANDONED if p.is_cut else update + RETIRE_REPLACE) + self.late, {"retire": 1})
                 self._remove(p.slot, old)
         elif p.code == b"D":
             if self._find(update, p.slot, f["order_ref"], whole=1):
                 self._remove(p.slot, f["order_ref"])
         else:
             shares = next(f[name] for name in ("executed_shares", "cancelled_shares") if name in f)
-            self.drive(update + OrderTable.LATENCY, {"take": shares})
+            self.drive(update + OrderTable.LATENCY + self.late, {"take": shares})
             if self._find(update, p.slot, f["order_ref"]):
                 order = self.live[p.slot, f["order_ref"]]
                 order[1] -= shares
@@ -75,12 +76,13 @@ class TableScript(Script):
         result = {"find": 1, "hit": int(order is not None), "wide": int(wide), "whole": whole, "replace": replace}
         if order:
             result |= {f"order.{name}": value for name, value in {**order[0], "qty": order[1], "slot": slot}.items()}
-        self.expect(cycle + OrderTable.LATENCY, result)
-        self.expect(cycle + OrderTable.LATENCY - 1, {"next_find": 1, "next_slot": slot})
+        found = cycle + OrderTable.LATENCY + self.late
+        self.expect(found, result)
+        self.expect(found - 1, {"next_find": 1, "next_slot": slot})
         self.seen["wide" if wide else "hit" if order else "miss"] += 1
         return order is not None
 
-    def _put(self, cycle, slot, reference, is_asked=True):
+    def _put(self, cycle, slot, reference, is_asked=True, asked=None):
         """A new order is put where its key found room, if it did."""
         rng, preset = self.rng, self.preset
         place = {"side": rng.randrange(2), "rank": rng.getrandbits(preset.tick_bits), "outside": rng.randrange(2)}
@@ -94,7 +96,8 @@ class TableScript(Script):
                       for b in (bucket(reference, k, preset.index_bits, preset.reference_bits),)]
             count, *room = min(filled)
             room = None if count == preset.ways else room
-        self.expect(cycle, {"room": int(room is not None), "duplicate": int(duplicate), "put_wide": int(wide)})
+        for at in {cycle, asked or cycle}:
+            self.expect(at, {"room": int(room is not None), "duplicate": int(duplicate), "put_wide": int(wide)})
         self.seen["placed" if room else "put_wide" if wide else "duplicate" if duplicate else "full"] += is_asked
         if room and is_asked:
             self.live[slot, reference] = [place, shares, room]

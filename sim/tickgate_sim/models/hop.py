@@ -61,6 +61,9 @@ class Isolated(wiring.Component):
         for name, member in hop.signature.members.items():
             if member.is_port:
                 shapes[member.flow][name] = member.shape
+            elif "payload" not in member.signature.members:     # ports of both directions: a struct of each
+                for flow in (In, Out):
+                    shapes[flow][name] = data.StructLayout({n: x.shape for n, x in member.signature.members.items() if x.flow == flow})
             else:
                 shapes[member.flow][name] = data.StructLayout({"valid": 1, "payload": member.signature.members["payload"].shape})
         super().__init__({"i": In(data.StructLayout(shapes[In])), "o": Out(data.StructLayout(shapes[Out]))})
@@ -70,6 +73,11 @@ class Isolated(wiring.Component):
         m = Module()
         m.submodules.hop = hop = self.hop
         for name, member in hop.signature.members.items():
+            if not member.is_port and "payload" not in member.signature.members:
+                for n, x in member.signature.members.items():
+                    inside = getattr(getattr(hop, name), n)
+                    m.d.comb += inside.eq(self.i[name][n]) if x.flow == In else self.o[name][n].eq(inside)
+                continue
             outer, inner = (self.i if member.flow == In else self.o)[name], getattr(hop, name)
             pairs = [(outer, inner)] if member.is_port else [(outer.valid, inner.valid), (outer.payload, inner.payload)]
             m.d.comb += [b.eq(a) if member.flow == In else a.eq(b) for a, b in pairs]

@@ -5,6 +5,7 @@ from amaranth.lib.wiring import In
 
 from tickgate_hdl.board.core import Core
 from tickgate_hdl.book.book import Book
+from tickgate_hdl.book.commands import Commands
 from tickgate_hdl.book.ladder import Ladder
 from tickgate_hdl.book.publish import Publisher
 from tickgate_hdl.book.table import OrderTable
@@ -30,6 +31,7 @@ HOPS = {
     "book/table": lambda p: OrderTable(key_layout=_key(p), tick_bits=p.tick_bits, index_bits=p.index_bits, reference_bits=p.reference_bits,
                                        tables=p.tables, ways=p.ways),
     "book/ladder": lambda p: Ladder(symbols=p.symbols, tick_bits=p.tick_bits, count_bits=p.count_bits),
+    "book/commands": lambda p: Commands(key_layout=_key(p), index_bits=p.index_bits, reference_bits=p.reference_bits, tables=p.tables),
     "book/publish": lambda p: Publisher(slot_bits=p.slot_bits, quantity_bits=p.quantity_bits),
     "dma": lambda p: EventRing(),
     "csr": lambda p: RegisterFile(),

@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #define API extern "C" __attribute__((visibility("default")))
@@ -23,8 +25,8 @@ namespace {
 
 constexpr int64_t gap_bytes = 8 + 4 + 12;          // between the bytes of two frames on the wire: preamble and SFD, FCS, inter-frame gap
 constexpr int64_t patience = 1000;                 // cycles that a register access may take
-constexpr int64_t quiet = 64;                      // cycles without any activity after which the core has nothing left to do
-static_assert(WRITES_ADDRESS % 32 == 0 && WRITES_DATA % 32 == 0 && LANES == 4, "ports that this file does not know how to drive");
+constexpr int64_t quiet = 64 + BACKLOG;            // cycles without any activity after which the core has nothing left to do
+static_assert(WRITES_ADDRESS % 32 == 0 && WRITES_DATA % 32 == 0 && RX_DATA == 0 && LANES <= 8, "ports that this file does not know how to drive");
 
 enum { OK, TIMEOUT, REFUSED };                     // what a register access comes to
 
@@ -55,6 +57,8 @@ struct Card {
   int64_t cycle = 0, evaluated = 0, active = 0;    // the next cycle; cycles simulated; the last cycle with any activity
   int64_t writes = 0, stray = 0;                   // host writes taken; those of them that hit no buffer
   uint64_t stray_address = 0;                      // of the first of those
+  std::deque<std::pair<uint32_t, uint32_t>> posted;   // register writes (address, value) that go while frames do; the first is under way when `posting`
+  bool posting = false;
   int64_t gap = 0, deficit = 0;                    // word slots still to keep free; bytes that gaps were too short so far (0 to 3)
 
   void host_write() {
@@ -72,6 +76,7 @@ struct Card {
 
   // One cycle with the inputs as they are. `outputs` looks at the settled outputs before the edge.
   template <class Outputs> void step(Outputs outputs) {
+    if (!posted.empty()) post();
     core->time_ns = uint64_t(cycle) * NS_NUMERATOR / NS_DENOMINATOR;
     core->writes__ready = !stall || (random.next() & 0xFFFF) >= stall;
     core->clk = 0;
@@ -82,12 +87,40 @@ struct Card {
       if (core->writes__ready) host_write();
     }
     outputs();
+    bool address_taken = core->csr__awready, data_taken = core->csr__wready, answered = core->csr__bvalid;
     core->clk = 1;
     core->eval();
     dump(1);
     cycle++;
     evaluated++;
+    if (posting) {
+      if (address_taken) core->csr__awvalid = 0;
+      if (data_taken) core->csr__wvalid = 0;
+      if (answered) posted.pop_front(), posting = false, core->csr__bready = 0;
+    }
   }
+
+  // The posted write that is first goes on.
+  void post() {
+    active = cycle;
+    if (posting) return;
+    offer_write(posted.front().first, posted.front().second);
+    posting = true;
+  }
+
+  void offer_write(uint32_t address, uint32_t value) {
+    core->csr__awaddr = address;
+    core->csr__wdata = value;
+    core->csr__wstrb = 0xF;
+    core->csr__awvalid = core->csr__wvalid = core->csr__bready = 1;
+  }
+
+  // Any other access comes after them, as on PCIe.
+  bool drained() {
+    for (int64_t n = 0, most = patience * int64_t(posted.size()); n < most && !posted.empty(); n++) idle_step();
+    return posted.empty();
+  }
+
   void step() {
     step([] {});
   }
@@ -114,10 +147,11 @@ struct Card {
 
   void offer_word(const uint8_t *bytes, int64_t count, bool first, bool last, bool error) {
     while (!word_slot()) step();
-    uint32_t data = 0;
-    std::memcpy(&data, bytes, count);
-    core->rx__payload = uint64_t(data) << RX_DATA | uint64_t(first) << RX_FIRST | uint64_t(last) << RX_LAST
-                      | uint64_t(count) << RX_COUNT | uint64_t(error) << RX_ERROR;
+    unsigned __int128 word = 0;
+    std::memcpy(&word, bytes, count);
+    for (auto [value, place] : {std::pair{int64_t(first), RX_FIRST}, {int64_t(last), RX_LAST}, {count, RX_COUNT}, {int64_t(error), RX_ERROR}})
+      word |= (unsigned __int128)(value) << place;
+    std::memcpy(&core->rx__payload, &word, sizeof core->rx__payload);
     core->rx__valid = 1;
     active = cycle;
     step();
@@ -148,10 +182,8 @@ struct Card {
   }
 
   int write(uint32_t address, uint32_t value) {
-    core->csr__awaddr = address;
-    core->csr__wdata = value;
-    core->csr__wstrb = 0xF;
-    core->csr__awvalid = core->csr__wvalid = core->csr__bready = 1;
+    if (!drained()) return TIMEOUT;
+    offer_write(address, value);
     bool done = false;
     uint32_t response = 0;
     for (int64_t n = 0; n < patience && !done; n++) {
@@ -170,6 +202,7 @@ struct Card {
   }
 
   int read(uint32_t address, uint32_t *value) {
+    if (!drained()) return TIMEOUT;
     core->csr__araddr = address;
     core->csr__arvalid = core->csr__rready = 1;
     bool done = false;
@@ -188,6 +221,8 @@ struct Card {
   }
 
   void reset() {
+    posted.clear();
+    posting = false;
     core->rst = 1;
     core->rx__valid = core->csr__awvalid = core->csr__wvalid = core->csr__bready = core->csr__arvalid = core->csr__rready = 0;
     step(), step();
@@ -230,6 +265,7 @@ API void card_free(Card *card) {
 
 API void card_reset(Card *card) { card->reset(); }
 API int card_write32(Card *card, uint32_t address, uint32_t value) { return card->write(address, value); }
+API void card_post32(Card *card, uint32_t address, uint32_t value) { card->posted.emplace_back(address, value); }
 API int card_read32(Card *card, uint32_t address, uint32_t *value) { return card->read(address, value); }
 
 API void card_map(Card *card, uint64_t address, uint64_t size, uint8_t *memory) { card->buffers.push_back({address, size, memory}); }

@@ -26,6 +26,7 @@ _API = {
     "card_free": (None, c_void_p),
     "card_reset": (None, c_void_p),
     "card_write32": (c_int, c_void_p, c_uint32, c_uint32),
+    "card_post32": (None, c_void_p, c_uint32, c_uint32),
     "card_read32": (c_int, c_void_p, c_uint32, POINTER(c_uint32)),
     "card_map": (None, c_void_p, c_uint64, c_uint64, c_void_p),
     "card_stall": (None, c_void_p, c_uint32, c_uint64),
@@ -89,6 +90,12 @@ class VirtualCard:
         if not 0 <= value < 1 << 32:
             raise ValueError(f"{value:#x} does not fit a 32-bit register")
         self._answered(self._library.card_write32(self._open(), self._register(address), value), "write", address)
+
+    def post32(self, address, value):
+        """Like ``write32``, but the write goes while the next frames do, after those posted before; any other access waits for it."""
+        if not 0 <= value < 1 << 32:
+            raise ValueError(f"{value:#x} does not fit a 32-bit register")
+        self._library.card_post32(self._open(), self._register(address), value)
 
     def allocate(self, size):
         if size <= 0:

@@ -25,7 +25,8 @@ def find(name):
 
 def header(core, preset):
     """Text of core.h: bit offsets ``RX_…`` and ``WRITES_…`` in the payloads, constants of ``tickgate.spec``, and Amaranth's names of the ports."""
-    numbers = {"NS_NUMERATOR": NS_NUMERATOR, "NS_DENOMINATOR": NS_DENOMINATOR, "GEARBOX_PERIOD": GEARBOX_PERIOD, "LANES": preset.lanes}
+    numbers = {"NS_NUMERATOR": NS_NUMERATOR, "NS_DENOMINATOR": NS_DENOMINATOR, "GEARBOX_PERIOD": GEARBOX_PERIOD, "LANES": preset.lanes,
+               "BACKLOG": preset.lanes // preset.word << preset.burst_bits if preset.lanes > preset.word else 0}   # cycles until all that waits is through
     for port in ("rx", "writes"):
         layout = data.Layout.cast(getattr(core, port).payload.shape())
         numbers |= {f"{port}_{name}".upper(): field.offset for name, field in layout}

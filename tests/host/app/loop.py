@@ -9,6 +9,7 @@ import numpy as np
 
 from tickgate.device import DmaBuffer, word_cycle
 from tickgate.spec import clocks, records, registers
+from tickgate.spec.commands import Command
 from tickgate.spec.presets import PRESETS, TICK_SIZES
 from tickgate.twin import Golden, Symbol
 
@@ -81,11 +82,22 @@ class LoopDevice:
         self.value[block, name] = keep | value << 32 * word
         if (block, name) == ("control", "clear"):
             self._clear()
+        if (block, name) == ("command", "push"):
+            self._command(value)
         if (block, name) == ("symbol", "load"):
             s = {n: self.value["symbol", n] for n in ("locate", "base", "tick", "flags")}
             self.symbols.pop(value, None)
             if s["flags"] & 1:
                 self.symbols[value] = Symbol(value, s["locate"], s["base"], TICK_SIZES[s["tick"]], stale=bool(s["flags"] & 2))
+
+    post32 = write32
+
+    def _command(self, kind):
+        """It takes effect at once, and its record comes with those of the next frames."""
+        fields = {name: self.value["command", name] for name in ("slot", "reference", "side", "qty", "price")}
+        self.golden.command(Command(kind, **fields), self.value["command", "pushed"], self.cycle)
+        self.value["command", "pushed"] += 1
+        self.value["command", "done"] += 1
 
     def _clear(self):
         if self.golden:
@@ -118,15 +130,21 @@ class LoopDevice:
             self.cycle = int(word_cycle(self.cycle, words)) + GAP_WORDS
             self.sent += 1
         self.evaluated = self.cycle
-        rows = self.golden.take().copy()
-        self.golden_records += len(rows)
-        rows["sequence"] += np.uint64(self.sequence)
-        self._ring(rows)
+        self._records()
         return starts
 
     def idle(self, cycles):
         self.cycle += cycles
         self.evaluated = self.cycle
+        if self.golden:
+            self._records()
+
+    def _records(self):
+        rows = self.golden.take().copy()
+        self.golden_records += len(rows)
+        rows["sequence"] += np.uint64(self.sequence)
+        if len(rows):
+            self._ring(rows)
 
     def _ring(self, rows):
         for row in rows:   # records leave one a cycle, in order

@@ -11,6 +11,7 @@ from tickgate.app import pair
 from tickgate.capture import Packing, mold_frame, mold_frames, open_capture, scan, write_binaryfile, write_pcap
 from tickgate.report import page
 from tickgate.spec import itch50, records
+from tickgate.spec.commands import HOST
 
 from .loop import LATENCY
 
@@ -341,3 +342,67 @@ def test_report_shows_the_mismatch(run, card, capture, tmp_path):
     assert run("replay", capture, "--report", tmp_path / "r.html", "--quiet")[0] == 1
     text = (tmp_path / "r.html").read_text()
     assert "What differs" in text and "ask_qty" in text
+
+
+@pytest.fixture
+def drift(tmp_path):
+    """A capture of one symbol whose price wanders up by 1,000 ticks, with orders that live for twenty messages."""
+    name, messages = "DRIFT   ", []
+
+    def add(code, **fields):
+        messages.append(itch50.BY_CODE[code].encode(stock_locate=7, timestamp=600 * len(messages), **fields))   # two a frame
+
+    add(b"S", event_code="O")
+    add(b"R", stock=name)
+    for k in range(4000):
+        price = 1_000_000 + (k // 4) * 100
+        add(b"A", order_ref=k + 1, side="BS"[k % 2], shares=k + 1, stock=name, price=price + (100 if k % 2 else -100))
+        if k >= 20:
+            add(b"D", order_ref=k - 19)
+    path = tmp_path / "drift.itch"
+    write_binaryfile(path, messages)
+    return path
+
+
+def test_ladders_follow_the_price(run, card, drift, monkeypatch, tmp_path):
+    monkeypatch.setattr(pair, "WATCH", 4000)
+    monkeypatch.setattr(pair, "REACTION", 400)
+    card(preset="small")
+    status, out, err = run("replay", drift, "--preset", "small", "--recentre", "--json", tmp_path / "s.json")
+    assert (status, err) == (0, "")
+    found = json.loads((tmp_path / "s.json").read_text())
+    moves = found["recentrings"]
+    assert len(moves) > 3 and all(m["cycles"] > 0 and m["orders"] > 10 and m["commands"] > 2 * m["orders"] for m in moves)
+    assert [m["from"] for m in moves[1:]] == [m["to"] for m in moves[:-1]]
+    assert found["records_by_kind"]["top_of_book"] > found["symbols"][0]["updates"] == found["messages"]["A"] + found["messages"]["D"]
+    assert found["compared"] == found["records"] and found["symbols"][0]["cause"] is None
+    assert f"{len(moves)} of {len(moves)} ladders" in out
+
+
+def test_without_it_the_ladder_stays(run, card, drift, tmp_path):
+    card(preset="small")
+    assert run("replay", drift, "--preset", "small", "--json", tmp_path / "s.json", "--quiet") == (0, "", "")
+    assert json.loads((tmp_path / "s.json").read_text())["recentrings"] == []
+
+
+def test_following_needs_the_twin(run, card, drift):
+    card(preset="small")
+    status, out, err = run("replay", drift, "--recentre", "--no-check")
+    assert status == 2 and err.count("\n") == 1 and "--recentre needs the twin" in err
+
+
+def test_a_difference_after_a_move_is_told(run, card, drift, monkeypatch, tmp_path):
+    """The story's twin takes the commands too: the books it shows are those of the moment."""
+    monkeypatch.setattr(pair, "WATCH", 4000)
+    monkeypatch.setattr(pair, "REACTION", 400)
+
+    def spoil(rows):
+        at = np.flatnonzero((rows["kind"] == records.TOP_OF_BOOK) & (rows["number"] > 7000) & (rows["source"] != HOST))
+        if len(at):
+            rows["digest"][at[0]] ^= 1
+        return rows
+
+    card(preset="small", spoil=spoil)
+    assert run("replay", drift, "--preset", "small", "--recentre", "--json", tmp_path / "s.json", "--quiet")[0] == 1
+    told = json.loads((tmp_path / "s.json").read_text())["mismatch"]
+    assert set(told["fields"]) == {"digest"} and "base 100." not in told["book_before"] and f"digest {told['twin']['digest']:#010x}" in told["book_after"]

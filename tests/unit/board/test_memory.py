@@ -10,17 +10,25 @@ class MemoryScript(Script):
 
     resting = {"clear": 0, "a_write": 0}
 
-    def __init__(self, seed, cycles, *, bank_bits, row_bits, width, latency):
-        super().__init__(seed, cycles + latency)
+    def __init__(self, seed, cycles, *, bank_bits, row_bits, width, latency, ahead):
+        super().__init__(seed, cycles + ahead + latency)
         rng, words, clears = self.rng, [0] * (1 << bank_bits + row_bits), 0
         busy = [rng.randrange(len(words)) for _ in range(3)]     # where the ports meet
         for cycle in range(cycles):
             a, b = (rng.choice((rng.choice(busy), rng.randrange(len(words)))) for _ in "ab")
             write, value, clear, row = rng.random() < 0.5, rng.getrandbits(width), rng.random() < 0.1, rng.randrange(1 << row_bits)
-            self.drive(cycle, {"a_write": int(write), "a_address": a, "a_in": value, "b_address": b, "clear": int(clear), "clear_row": row})
+            self.drive(cycle, {"a_write": int(write), "clear": int(clear), **({"a_bank": a >> row_bits} if ahead else {"clear_row": row})})
+            port = a
+            if ahead:
+                cycle += 1
+                if clear:
+                    port, value = a & -1 << row_bits | row, 0
+                elif write:
+                    port = rng.getrandbits(bank_bits) << row_bits | a % (1 << row_bits)
+            self.drive(cycle, {"a_address": port, "a_in": value, "b_address": b})
             # what was there before this cycle; of a word that is being written nothing is promised
-            meets = {"a_out": write or clear and a % (1 << row_bits) == row, "b_out": write and a == b or clear and b % (1 << row_bits) == row}
-            self.expect(cycle + latency, {port: words[at] for port, at in (("a_out", a), ("b_out", b)) if not meets[port]})
+            meets = {"a_out": write or clear and port % (1 << row_bits) == row, "b_out": write and a == b or clear and b % (1 << row_bits) == row}
+            self.expect(cycle + latency, {name: words[at] for name, at in (("a_out", port), ("b_out", b)) if not meets[name]})
             if clear:
                 clears += 1
                 for bank in range(1 << bank_bits):
@@ -31,11 +39,11 @@ class MemoryScript(Script):
 
 
 @pytest.mark.parametrize("bank_bits", [0, 1, 2])
-@pytest.mark.parametrize("latency", [1, 2, 3])
-def test_equals_list(bank_bits, latency):
-    seed = f"memory {bank_bits} {latency}"
+@pytest.mark.parametrize("latency, ahead", [(1, False), (2, False), (3, False), (3, True)])
+def test_equals_list(bank_bits, latency, ahead):
+    seed = f"memory {bank_bits} {latency} {ahead}"
     print(f"seed {seed}")
-    shape = dict(bank_bits=bank_bits, row_bits=3, width=9, latency=latency)
+    shape = dict(bank_bits=bank_bits, row_bits=3, width=9, latency=latency, ahead=ahead)
     play(DeepMemory(**shape), MemoryScript(seed, 600, **shape))
 
 

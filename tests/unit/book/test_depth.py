@@ -8,7 +8,7 @@ from tickgate.spec.presets import TICK_SIZES
 from tickgate_hdl.book.depth import SETTLE, Depth
 
 SLOT_BITS, TICK_BITS, GROUP_BITS = 1, 8, 4
-SHAPE = dict(slot_bits=SLOT_BITS, tick_bits=TICK_BITS, quantity_bits=40, count_bits=8)
+SHAPE = dict(slot_bits=SLOT_BITS, tick_bits=TICK_BITS, quantity_bits=40, count_bits=8, levels=10)
 
 
 def made_book(rng, fill):
@@ -51,8 +51,8 @@ class Memories:
             self.cycle = cycle
             at, level = ctx.get(dut.bits_address), ctx.get(dut.level_address)
             garbage = rng.getrandbits(16), (rng.getrandbits(40), rng.getrandbits(8))     # of a port that served another
-            word = self.bitmap(at >> 4 & 1, at >> 5, at & 15) if bits_taken else garbage[0]
-            value = self.book[level >> 8 & 1, level >> 9].get(level & 255, (0, 0)) if level_taken else garbage[1]
+            word = self.bitmap(at >> 4, ctx.get(dut.side), at & 15) if bits_taken else garbage[0]
+            value = self.book[level >> 8, ctx.get(dut.side)].get(level & 255, (0, 0)) if level_taken else garbage[1]
             self.pipe_bits, self.pipe_levels = [word, *self.pipe_bits[:-1]], [value, *self.pipe_levels[:-1]]
             await ctx.tick()
 
@@ -60,12 +60,12 @@ class Memories:
 async def result(ctx, dut):
     """(bids, asks) as the registers show them."""
     sides = []
-    for side, count in enumerate((ctx.get(dut.bids), ctx.get(dut.asks))):
+    for side, count in enumerate((ctx.get(dut.host.bids), ctx.get(dut.host.asks))):
         rows = []
         for k in range(count):
-            ctx.set(dut.show, side << dut.number_bits | k)
+            ctx.set(dut.host.show, side << dut.number_bits | k)
             await ctx.tick().repeat(2)
-            rows.append((ctx.get(dut.show_price), ctx.get(dut.show_qty), ctx.get(dut.show_count)))
+            rows.append((ctx.get(dut.host.price), ctx.get(dut.host.qty), ctx.get(dut.host.orders)))
         sides.append(rows)
     return sides
 
@@ -84,12 +84,12 @@ def play(dut, book, seed, body, busy=0.6):
 
 
 async def walk(ctx, dut, slot, cycles=4000):
-    ctx.set(dut.slot, slot)
-    ctx.set(dut.start, 1)
+    ctx.set(dut.host.slot, slot)
+    ctx.set(dut.host.start, 1)
     await ctx.tick()
-    ctx.set(dut.start, 0)
+    ctx.set(dut.host.start, 0)
     for _ in range(cycles):
-        if not ctx.get(dut.busy):
+        if not ctx.get(dut.host.busy):
             return
         await ctx.tick()
     raise AssertionError("the walk does not end")
@@ -111,7 +111,7 @@ def test_levels_of_each_side(fill, tick):
         for slot in (0, 1, 0):
             await walk(ctx, dut, slot)
             assert await result(ctx, dut) == [expected(book, slot, side, base, TICK_SIZES[tick], 10) for side in range(2)]
-            assert ctx.get(dut.tries) == 1
+            assert ctx.get(dut.host.tries) == 1
             compared.append(slot)
 
     play(dut, book, seed, body)
@@ -132,17 +132,17 @@ def test_message_of_the_symbol_begins_it_anew():
                 await ctx.tick()
             book[1, 0] = {7: (5, 6)}
 
-        ctx.set(dut.slot, 1)
-        ctx.set(dut.start, 1)
+        ctx.set(dut.host.slot, 1)
+        ctx.set(dut.host.start, 1)
         await ctx.tick()
-        ctx.set(dut.start, 0)
+        ctx.set(dut.host.start, 0)
         await change()
-        assert ctx.get(dut.busy)
-        while ctx.get(dut.busy):
+        assert ctx.get(dut.host.busy)
+        while ctx.get(dut.host.busy):
             await ctx.tick()
         bids, asks = await result(ctx, dut)
         assert bids == [((255 - 7) * 100, 5, 6)] and asks == expected(book, 1, 1, 0, 100, 10)
-        assert ctx.get(dut.tries) == 3 and ctx.get(dut.tops) == 4                 # of all symbols
+        assert ctx.get(dut.host.tries) == 3 and ctx.get(dut.host.tops) == 4                 # of all symbols
 
     play(dut, book, 1, body)
 
@@ -153,13 +153,13 @@ def test_never_ends_while_messages_come_all_the_time_but_can_be_asked_for_anothe
 
     async def body(ctx, memories):
         memories.ops = dict.fromkeys(range(0, 1 << 20, SETTLE - 1), 0)
-        ctx.set(dut.start, 1)
+        ctx.set(dut.host.start, 1)
         await ctx.tick()
-        ctx.set(dut.start, 0)
+        ctx.set(dut.host.start, 0)
         for _ in range(3000):
             await ctx.tick()
-            assert ctx.get(dut.busy)
-        assert ctx.get(dut.tries) > 100
+            assert ctx.get(dut.host.busy)
+        assert ctx.get(dut.host.tries) > 100
         await walk(ctx, dut, 1)
         assert await result(ctx, dut) == [expected(book, 1, side, 0, 100, 10) for side in range(2)]
 

@@ -13,18 +13,21 @@ TOP = (1 << 32) - 1
 
 
 class Ticks(Script):
-    """A price a cycle, as (price, base, code of the tick size)."""
+    """A price a cycle, as (price, base, code of the tick size), of either side."""
 
     def __init__(self, tick_bits, cases, seed):
         super().__init__(seed, len(cases) + TickIndex.LATENCY + 1)
         self.inside = 0
         for cycle, (price, base, code) in enumerate(cases):
+            side = self.rng.randrange(2)
             self.drive(cycle, {"price": price, "base": base, "tick": code})
+            self.drive(cycle + 1, {"side": side})
             tick, span = TICK_SIZES[code], TICK_SIZES[code] << tick_bits
             inside = base <= price < base + span and (price - base) % tick == 0
-            want = {"inside": int(inside), "below": int(price < base), "above": int(price >= base + span)}
+            want = {"inside": int(inside), "far": int(price >= base + span if side else price < base)}
             if inside:
-                want["index"] = (price - base) // tick
+                index = (price - base) // tick
+                want["rank"] = index if side else (1 << tick_bits) - 1 - index
             self.expect(cycle + TickIndex.LATENCY, want)
             self.inside += inside
 

@@ -5,7 +5,7 @@ import pytest
 from amaranth import Module, Signal
 from amaranth.sim import Simulator
 
-from tickgate_hdl.stream.logic import above_mask, above_parts, all_ones, delay, encode, equal, lowest, mux_tree, swap
+from tickgate_hdl.stream.logic import above_mask, above_parts, all_ones, any_of, delay, encode, equal, lowest, mux_tree, swap
 from tickgate_sim.stream import run
 
 
@@ -44,14 +44,20 @@ def test_lowest_set_bit(width):
     bits, cases = (width - 1).bit_length(), words(width, "lowest")
 
     def search(m, word):
-        parts, some = lowest(word)
-        return encode(parts, bits) | some << bits
+        alone, some = lowest(word)
+        return encode(alone, bits) | some << bits
 
     for word, got in zip(cases, evaluate([width], search, [(w,) for w in cases])):
         some, index = divmod(got, 1 << bits)
         assert some == (word != 0)
         if word:
             assert index == (word & -word).bit_length() - 1, hex(word)
+
+
+@pytest.mark.parametrize("width", [1, 5, 6, 7, 32, 33])
+def test_any_of_many(width):
+    cases = words(width, "any")
+    assert evaluate([width], lambda m, word: any_of(word), [(w,) for w in cases]) == [int(w != 0) for w in cases]
 
 
 @pytest.mark.parametrize("bits", [2, 3, 4, 5, 6])
