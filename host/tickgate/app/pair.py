@@ -19,7 +19,7 @@ from .errors import InputError
 from .summary import LOST
 
 RING_LOG2 = 16       # records in the event ring
-SETTLE = 2048        # cycles after the last frame: the longest way through the core, with much to spare
+SETTLE = 2048        # cycles after the last frame: the longest way through the core, with much to spare, but for what waits in front of it
 WATCH = 1 << 16      # bytes of frames between two looks at where prices are, when ladders follow them: 52 us of the line
 REACTION = 1 << 14   # the same while a ladder is being moved: 13 us
 _MODULUS = {(block.name, r.name): 1 << r.width for block in registers.BLOCKS for r in block.registers if r.access == "count"}   # where counters wrap
@@ -47,9 +47,10 @@ class Pair:
                  if f.name != "name" and getattr(self.card.preset, f.name) != getattr(preset, f.name)]
         if other:
             raise InputError(f"card {device.name} is not preset {preset.name}: it has {', '.join(other)}")
+        self._settle = SETTLE + (preset.lanes // preset.word << preset.burst_bits if preset.lanes > preset.word else 0)
         symbols = list(symbols)
         self.card.stop()
-        device.idle(SETTLE)      # what was on its way still belongs to the run before
+        device.idle(self._settle)      # what was on its way still belongs to the run before
         self.card.clear()
         self.card.forget(set(range(preset.symbols)) - {s.slot for s in symbols})
         self.card.load_symbols(symbols)
@@ -103,14 +104,14 @@ class Pair:
                     break
                 if self.recentring:
                     self.recentring.step()
-        self._spend(self.device.idle, SETTLE)
+        self._spend(self.device.idle, self._settle)
         if not self.over:
             yield None, None, self._taken()
         while self.recentring and not self.over:      # what is under way comes to its end
             self.recentring.step()
             if not self.port.waiting:
                 break
-            self._spend(self.device.idle, SETTLE)
+            self._spend(self.device.idle, self._settle)
             yield None, None, self._taken()
         if self.golden and not self.over:
             self.difference = self.check.finish()

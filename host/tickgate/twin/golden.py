@@ -92,7 +92,7 @@ class Golden:
         if any(s.slot >= preset.symbols for s in symbols):
             raise ValueError(f"slot {max(s.slot for s in symbols)}, the {preset.name} preset has {preset.symbols}")
         self.net = Net(filters)
-        self.mold = MoldUDP64(start, preset.lanes)
+        self.mold = MoldUDP64(start, preset.word)
         self.feed = Feed({s.locate: s.slot for s in symbols})
         self._capacity = capacity or Capacity(preset)
         self._book_counters = new_counters()

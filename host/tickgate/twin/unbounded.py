@@ -14,6 +14,7 @@ class _Preset:
     ticks: int = 1 << 32
     filters: int = 4
     lanes: int = 4
+    word: int = 4
 
 
 class _Capacity:

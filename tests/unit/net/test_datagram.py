@@ -72,7 +72,7 @@ def test_single_words_back_to_back():
     assert set(play_frames([*frames, frame(), *frames, frame()], idle=(0, 0))) == {"short_frame", "datagrams"}
 
 
-@pytest.mark.parametrize("count", [1, 4, 8])
+@pytest.mark.parametrize("count", [1, 4, 7])
 def test_filters(count):
     """Every filter lets its own through; of equal ones the first in use decides; one that is off lets nothing through."""
     groups = [(0xE0000000 + k * 0x01010101, 1000 + k) for k in range(count)]
@@ -110,7 +110,7 @@ def test_random_frames(seed):
     assert causes.count("datagrams") > 10 and len(set(causes)) > 5
 
 
-@pytest.mark.parametrize("wrong, what", [({"lanes": 8}, "8"), ({"filters": 0}, "0"), ({"filters": 9}, "9")])
+@pytest.mark.parametrize("wrong, what", [({"lanes": 8}, "8"), ({"filters": 0}, "0"), ({"filters": 8}, "8")])
 def test_sizes_that_cannot_be_are_refused(wrong, what):
     with pytest.raises(ValueError, match=f"not {what}"):
         DatagramReceiver(**wrong)
