@@ -49,9 +49,9 @@ class Core(wiring.Component):
             key_layout=itch.key_layout, index_bits=p.index_bits, reference_bits=p.reference_bits, tables=p.tables)
         m.submodules.book = book = Book(
             key_layout=itch.key_layout, symbols=p.symbols, tick_bits=p.tick_bits, index_bits=p.index_bits, reference_bits=p.reference_bits,
-            tables=p.tables, ways=p.ways, count_bits=p.count_bits)
+            tables=p.tables, ways=p.ways, count_bits=p.count_bits, crossing=p.crossing)
         m.submodules.publisher = publisher = Publisher(
-            slot_bits=p.slot_bits, quantity_bits=p.quantity_bits, late=itch.CONTEXT_LATENCY - itch.LATENCY)
+            slot_bits=p.slot_bits, quantity_bits=p.quantity_bits, late=itch.CONTEXT_LATENCY - itch.LATENCY, far=2 * p.crossing)
         m.submodules.ring = ring = EventRing()
 
         ready, clearing, after_reset = Signal(), Signal(), Signal(init=1)

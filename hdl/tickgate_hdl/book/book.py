@@ -71,6 +71,9 @@ class Book(wiring.Component):
             up = event(self.slot_bits)(delay(m, up.as_value(), self.late, "update")[-1])
             updates, is_abandoned = line(updates, self.late, "updates")[-1], line(is_abandoned, self.late, "is_abandoned")[-1]
 
+        qty = Signal(32, reset_less=True)                                            # it holds long enough for a cycle more
+        m.d.sync += qty.eq(up.qty)
+
         # ---- the host's: a cycle later, near the memories
         clear, clear_row, load, load_slot, s = Signal(), Signal.like(self.clear_row), Signal(), Signal.like(self.load_slot), Signal(Symbol)
         m.d.sync += [clear.eq(self.clear), clear_row.eq(self.clear_row), load.eq(self.load), load_slot.eq(self.load_slot), s.eq(self.load_symbol)]
@@ -81,7 +84,7 @@ class Book(wiring.Component):
             ladder.load.eq(load), ladder.load_slot.eq(load_slot), ladder.load_base.eq(s.base), ladder.load_tick.eq(s.tick),
             ticks.price.eq(up.price), ticks.base.eq(grid_read.data[:32]), ticks.tick.eq(grid_read.data[32:]),
             table.clear.eq(clear), table.clear_row.eq(clear_row), ladder.clear.eq(clear), ladder.clear_row.eq(clear_row),
-            table.take.eq(up.qty), self.order_price.eq(ladder.order_price)]
+            table.take.eq(qty), self.order_price.eq(ladder.order_price)]
 
         add = line(updates & (up.op == Op.ADD), 2, "add")                            # [k]: t + 1 + k
         replace = line(updates & (up.op == Op.REPLACE), 4, "replace")
@@ -110,21 +113,22 @@ class Book(wiring.Component):
         # ---- removals, when found
         gone, order = ladder.removals.p, table.order
         fault = Mux(table.wide, records.WIDE_REFERENCE, Mux(~table.hit, records.UNKNOWN_REFERENCE, Mux(
-            ~table.whole & (up.qty > order.qty), records.OVERFILL, records.NO_FAULT)))
+            ~table.whole & (qty > order.qty), records.OVERFILL, records.NO_FAULT)))
         m.d.comb += [
             ladder.next_slot.eq(Mux(table.next_find, table.next_slot, new_slot)),
             ladder.removals.valid.eq(table.find & (table.hit | ~table.replace)), gone.quiet.eq(table.replace), gone.miss.eq(~table.hit), gone.fault.eq(fault),
-            gone.side.eq(order.side), gone.rank.eq(order.rank), gone.outside.eq(order.outside), gone.qty.eq(up.qty), gone.order_qty.eq(order.qty),
+            gone.side.eq(order.side), gone.rank.eq(order.rank), gone.outside.eq(order.outside), gone.qty.eq(qty), gone.order_qty.eq(order.qty),
             gone.whole.eq(table.whole)]
 
         # ---- fast path of A F from t+2, of U from t+4, each checked a cycle later
         asks = Signal()                                                              # it rests if there is room
         m.d.sync += [ladder.fast_valid.eq(add[0] | replace[2]), ladder.fast_asks.eq(add[0] | replace[2] & old_found), asks.eq(ladder.fast_asks),
                      ladder.fast_kept.eq(replace[2] & old_found), ladder.fast_slot.eq(up.slot), ladder.fast_side.eq(Mux(replace[2], old_side, up.side)),
-                     ladder.fast_price.eq(up.price), ladder.fast_qty.eq(up.qty)]
+                     ladder.fast_price.eq(up.price)]
         refused = Mux(table.put_wide, records.WIDE_REFERENCE, Mux(table.duplicate, records.DUPLICATE_REFERENCE, records.TABLE_FULL))
         m.d.comb += [
-            ladder.fast_inside.eq(table.room & ticks.inside), ladder.fast_near.eq(table.room & near), ladder.fast_far.eq(table.room & ticks.far),
+            ladder.fast_qty.eq(qty), ladder.fast_inside.eq(table.room & ticks.inside),
+            ladder.fast_near.eq(table.room & near), ladder.fast_far.eq(table.room & ticks.far),
             ladder.fast_fault.eq(Mux(asks, Mux(table.room, records.NO_FAULT, refused),
                                      Mux(old_wide, records.WIDE_REFERENCE, records.UNKNOWN_REFERENCE)))]
 

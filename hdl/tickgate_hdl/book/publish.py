@@ -6,7 +6,7 @@ A context waits in a short queue until its top of book comes; one that needs non
 any behind it, so that records keep the order of messages and each kind has one latency. Rules: docs/path.md.
 LATENCY: 3 cycles from ``tops`` to ``records``. DUE: cycles from a message that needs no top of book (when its update would come) to p0.
 Assumptions: records of a slot are SPACING cycles apart or more (state, stale and digest are read in one and written in the next); contexts come
-``late`` cycles after the update of their message would.
+``late`` cycles after the update of their message would; tops of book ``far`` cycles later than those of a book without far memories.
 """
 from functools import reduce
 from operator import xor
@@ -48,10 +48,10 @@ class Publisher(wiring.Component):
     LATENCY = records.TOP_TO_RECORD
     DUE = Book.LATENCY_REMOVE - closest(lanes=4) + SPACING
 
-    def __init__(self, *, slot_bits, quantity_bits, late=0):
+    def __init__(self, *, slot_bits, quantity_bits, late=0, far=0):
         if not 0 <= late < Book.LATENCY_ADD:
             raise ValueError(f"late must be 0 to {Book.LATENCY_ADD - 1}, not {late}: a context comes before its top of book")
-        self.slot_bits, self.due = slot_bits, self.DUE - late   # due: cycles from a context to p0
+        self.slot_bits, self.due = slot_bits, self.DUE - late + far   # due: cycles from a context to p0
         self.context = context(slot_bits)
         super().__init__({
             "contexts": In(stream.Signature(self.context, always_ready=True)),

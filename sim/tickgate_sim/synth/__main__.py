@@ -62,6 +62,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 3 and sys.argv[1] in PRESETS:   # SHIM
-        sys.argv[1:] = ["--preset", sys.argv[1], "--paths", sys.argv[2], "--hops", ",".join(sys.argv[3:])]
     sys.exit(main())

@@ -15,6 +15,7 @@ from tickgate_hdl.feed.events import key
 from tickgate_hdl.feed.itch import ItchParser
 from tickgate_hdl.net.datagram import DatagramReceiver
 from tickgate_hdl.net.moldudp64 import MoldUdp64
+from tickgate_hdl.net.narrow import Narrow
 
 
 def _key(p):
@@ -23,13 +24,14 @@ def _key(p):
 
 #: Hops by the name of their room, from a preset.
 HOPS = {
-    "net": lambda p: DatagramReceiver(lanes=p.lanes, filters=p.filters),
-    "net/moldudp64": lambda p: MoldUdp64(lanes=p.lanes),
-    "feed/itch": lambda p: ItchParser(symbols=p.symbols, index_bits=p.index_bits, reference_bits=p.reference_bits, tables=p.tables, lanes=p.lanes),
+    "net/narrow": lambda p: Narrow(depth_bits=p.burst_bits),    # of 25G
+    "net": lambda p: DatagramReceiver(lanes=p.word, filters=p.filters),
+    "net/moldudp64": lambda p: MoldUdp64(lanes=p.word),
+    "feed/itch": lambda p: ItchParser(symbols=p.symbols, index_bits=p.index_bits, reference_bits=p.reference_bits, tables=p.tables, lanes=p.word),
     "book": lambda p: Book(key_layout=_key(p), symbols=p.symbols, tick_bits=p.tick_bits, index_bits=p.index_bits, reference_bits=p.reference_bits,
-                           tables=p.tables, ways=p.ways, count_bits=p.count_bits),
+                           tables=p.tables, ways=p.ways, count_bits=p.count_bits, crossing=p.crossing),
     "book/table": lambda p: OrderTable(key_layout=_key(p), tick_bits=p.tick_bits, index_bits=p.index_bits, reference_bits=p.reference_bits,
-                                       tables=p.tables, ways=p.ways),
+                                       tables=p.tables, ways=p.ways, crossing=p.crossing),
     "book/ladder": lambda p: Ladder(symbols=p.symbols, tick_bits=p.tick_bits, count_bits=p.count_bits),
     "book/commands": lambda p: Commands(key_layout=_key(p), index_bits=p.index_bits, reference_bits=p.reference_bits, tables=p.tables),
     "book/publish": lambda p: Publisher(slot_bits=p.slot_bits, quantity_bits=p.quantity_bits),

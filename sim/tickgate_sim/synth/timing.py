@@ -9,6 +9,7 @@ every net, for a device that is full or a path that is long.
 What it cannot know is placement: a memory that fills a whole region has wires far longer than the mean. It is an estimate, good for finding what is too
 deep, and no promise that Vivado closes timing.
 """
+import re
 import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one corner. ``worst``: paths, the slowest first, one for each pair of names; ``deepest``: most levels anywhere."""
+    """Of one corner. ``worst``: paths, the slowest first, one for each pair of names, whatever numbers are in them; ``deepest``: most levels anywhere."""
     mhz: float
     deepest: int
     worst: tuple
@@ -188,7 +189,7 @@ class Netlist:
                 at = before
             outs = [b for p, bits in self.cells[name]["connections"].items() if self.cells[name]["port_directions"].get(p) == "output" for b in bits]
             end = next((names[b] for b in outs if b in names), name)
-            key = (names.get(at, "?").split("[")[0], end.split("[")[0])
+            key = tuple(re.sub(r"\d+", "#", name.split("[")[0]) for name in (names.get(at, "?"), end))
             if not seen[key]:
                 worst.append(Path(period, levels, names.get(at, "a port"), f"{end}.{port}", tuple(reversed(cells))))
             seen[key] += 1
