@@ -5,7 +5,7 @@
 #   LIMIT    sim: ITCH messages to replay     WAVES   sim: 1 writes build/sim/waves.fst
 #   TESTS    test, test-slow: files or folders (tests)
 #   JOBS     test, test-slow: processes (auto)
-#   CHECK    emit, synth, latency: 1 only checks that the pages are fresh
+#   PROOFS   formal: book, book/table        CHECK    emit, synth, latency: 1 only checks that the pages are fresh
 
 PRESET ?= demo
 TESTS ?= tests
@@ -44,6 +44,9 @@ rtl: setup  ## the RTL benches alone: cocotb and Verilator on each hop
 
 synth: setup  ## every hop through yosys: resources, logic levels, estimate of the clock, gates; docs/synth.md, build/synth/summary.json
 	@$(BIN)/python -m tickgate_sim.synth $(if $(CHECK),--check)
+
+formal: setup  ## proofs of the gateware, and for each the faults that it must find; docs/proofs.md, build/formal/summary.json (PROOFS=book/table: some)
+	@$(BIN)/python -m tickgate_sim.formal $(if $(PROOFS),$(PROOFS),--page docs/proofs.md)
 
 latency: setup  ## cycles of every message type, idle and at line rate, on the full virtual card; docs/latency.md, build/latency/summary.json
 	@$(BIN)/python -m tickgate_sim.latency $(if $(CHECK),--check)

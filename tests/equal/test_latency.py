@@ -2,7 +2,7 @@
 import pytest
 
 from tickgate.spec.presets import PRESETS
-from tickgate_sim.latency.__main__ import page, wrong
+from tickgate_sim.latency.__main__ import section, wrong
 from tickgate_sim.latency.declared import top_of_book
 from tickgate_sim.latency.measured import Row, frames, measure
 from tickgate_sim.latency.patterns import PATTERNS
@@ -11,6 +11,7 @@ from tickgate_sim.latency.patterns import PATTERNS
 def test_budget():
     """The numbers that the design is held to."""
     assert top_of_book(PRESETS["full"]) == {"A": 4, "F": 4, "D": 8, "E": 8, "C": 8, "X": 8, "U": 6}
+    assert top_of_book(PRESETS["wide"]) == {"A": 10, "F": 10, "D": 14, "E": 14, "C": 14, "X": 14, "U": 12}
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -32,5 +33,5 @@ def test_frames_hold_all_messages():
 
 
 def test_page_says_the_sums():
-    text = page(PRESETS["small"], [Row("x", 10, 5.25, 0, {"A": (4, 4)}, {"A": (4, 4)})])
+    text = section(PRESETS["small"], [Row("x", 10, 5.25, 0, {"A": (4, 4)}, {"A": (4, 4)})])
     assert "**4** (12.4 ns)" in text and "**8** (24.8 ns)" in text and "| x | 10 | 5.25 | 0 | A 4 | 0 |" in text

@@ -14,7 +14,7 @@ from tickgate_hdl.board.memory import DeepMemory, verilog_sources
 from tickgate_sim.rtl import simulate
 
 SHAPES = [dict(bank_bits=0, row_bits=3, width=9, latency=1), dict(bank_bits=1, row_bits=4, width=72, latency=2),
-          dict(bank_bits=2, row_bits=2, width=33, latency=3)]
+          dict(bank_bits=2, row_bits=2, width=33, latency=3), dict(bank_bits=2, row_bits=3, width=20, latency=3, ahead=True)]
 
 
 class Pairs(wiring.Component):
@@ -51,18 +51,29 @@ async def both_are_equal(dut):
     Clock(dut.clk, 4, unit="ns").start()
     compared = different = poisoned = 0
     met = {}                                                 # (memory, port, cycle): the word was being written
+    before = [(0, 0, 0)] * len(SHAPES)                       # of the cycle before: write, its bank, clear
     for cycle in range(3000):
         clearing = cycle < max(words)                        # Verilog's words are unknown until then
         for k, shape in enumerate(SHAPES):
-            getattr(dut, f"clear{k}").value = clearing or rng.random() < 0.03
-            getattr(dut, f"clear_row{k}").value = cycle % (1 << shape["row_bits"]) if clearing else rng.randrange(1 << shape["row_bits"])
-            write = rng.random() < 0.5
-            getattr(dut, f"a_write{k}").value = write
-            getattr(dut, f"a_in{k}").value = rng.getrandbits(shape["width"])
+            rows = 1 << shape["row_bits"]
+            write, clear, word = rng.random() < 0.5, clearing or rng.random() < 0.03, rng.getrandbits(shape["width"])
+            getattr(dut, f"clear{k}").value, getattr(dut, f"a_write{k}").value = clear, write
             at = {port: rng.choice((rng.choice(busy[k]), rng.randrange(words[k]))) for port in "ab"}
+            if "ahead" in shape:
+                bank = rng.randrange(1 << shape["bank_bits"])
+                getattr(dut, f"a_bank{k}").value = bank
+                now, before[k] = before[k], (write, bank, clear)
+                write, bank, clear = now
+                word = 0 if clear else word
+                row = (cycle - 1) % rows if clearing else at["a"] % rows
+                at["a"] = (bank * rows if write else at["a"] - at["a"] % rows) + row
+            else:
+                bank = at["a"] // rows
+                getattr(dut, f"clear_row{k}").value = cycle % rows if clearing else rng.randrange(rows)
+            getattr(dut, f"a_in{k}").value = word
             for port in "ab":
                 getattr(dut, f"{port}_address{k}").value = at[port]
-                met[k, port, cycle] = write and at[port] == at["a"]
+                met[k, port, cycle] = write and (port == "a" or at["b"] == bank * rows + at["a"] % rows)
         await ReadOnly()
         if cycle > max(words) + 5:
             for k, shape in enumerate(SHAPES):
