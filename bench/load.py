@@ -212,8 +212,8 @@ def main(captures):
     SUMMARY.write_text(json.dumps(found, indent=1) + "\n")
     PAGE.write_text(PAGE_TEXT.format(
         steady=STEADY,
-        presets=_table(["preset", "symbols", "ticks a side", "places", "promised live orders"],
-                       ([p.name, p.symbols, p.ticks, p.places, p.orders] for p in PRESETS.values())),
+        presets=_table(["preset", "symbols", "ticks a side", "places", "promised live orders", "bits of a reference", "URAM, of 960 in a U280"],
+                       ([p.name, p.symbols, p.ticks, p.places, p.orders, p.reference_bits, p.ultra_rams] for p in PRESETS.values())),
         sequences=_table(["preset", "gap", "ramp: live at the first loss", "load there", "steady: live", "lost"], lines),
         files=_table(["preset", "file", "messages", "live at most", "lost"],
                      ([f["preset"], f["name"], f["messages"], f["live"], f["lost"]] for f in found if f["what"] == "capture"))))

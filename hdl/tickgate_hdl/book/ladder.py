@@ -12,7 +12,7 @@ the third (``m``), and how many orders rest outside the ladder. A removal publis
     s3  ladder words here · is the order's level gone? · first tick beyond m, in its group and in the next, first half
         add: everything is written                                                                                      ──► visible at s4
     s4  the next level beyond m. Removal: everything is written, levels move up when one was emptied, m moves on when m itself went ──► visible at s5
-So an operation may follow a removal after 5 cycles, an add after 4.
+So an operation (of an add: its ``fast_valid``) may follow a removal after 5 cycles, an add after 4.
 
 Fast path of adds: the price against the best price, two cycles from ``fast_valid`` to ``tops``. For the add half of a replace (``fast_kept``) the best
 left by the remove half, which publishes nothing itself, comes from a register, before it is in the memory.

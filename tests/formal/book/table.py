@@ -93,8 +93,8 @@ def follow(b, first_adds):
         b.cover("replaced by another one", retire & mine_goes & rests & ~mine_comes)
 
 
-@proof("an order is found exactly while it rests, with what it has; a new one is refused as a duplicate exactly then, and as no room only with all places "
-       "that it could have taken", engine="bmc3", depth=25, seconds=1800, mutants=[
+@proof("an order is found exactly while it rests, with what it has; a new one is refused as a duplicate exactly then, and as no room only while "
+       "at least as many orders rest as it has places", engine="bmc3", depth=25, seconds=1800, mutants=[
     (TABLE, "self.duplicate.eq(", "self.duplicate.eq(0 & "),
     (TABLE, "found.qty <= self.take", "found.qty < self.take"),
 ])
@@ -102,7 +102,7 @@ def found(b):
     follow(b, first_adds=0)
 
 
-@proof("the same after any four adds: none takes the place of another, and the fifth finds no room only where they all are",
+@proof("the same after any four adds: none takes the place of another, and whatever message comes next finds the same",
        engine="bmc3", depth=52, seconds=1800, mutants=[
     (TABLE, "free[t][w] &", "1 &"),
     (TABLE, "sum(free[t]) == c", "free[t][0] + 1 == c"),
