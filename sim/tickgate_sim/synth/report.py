@@ -88,8 +88,8 @@ means of 104 routed nets in public Vivado reports for a -1 UltraScale+ part, sca
 is given the same delays (`cells.py`): its own for this family are an older one's, with carry chains so slow that all else is made small instead of shallow.
 On two paths of public Vivado reports for a -2 part the method was 8 % too slow and 3 % too fast. Three blocks that ship at their clock in public U280 designs
 came out 6 to 19 % above it (typical, mapped with yosys' own delays), which is why the gate asks for 15 %. Vivado's own synthesis is usually better than
-yosys'; congestion, crossings between SLRs, clock skew and the place of memories are not in it. Deep memories are black boxes with their output register (URAM 1.0 ns, BRAM 0.9 ns from the clock,
-0.2 ns set-up). The open risk is the way to many URAMs in one SLR: a wire across it takes one to two nanoseconds.
+yosys'; congestion, crossings between SLRs, clock skew and the place of memories are not in it. Deep memories are black boxes with their output register
+(URAM 1.0 ns, BRAM 0.9 ns from the clock, 0.2 ns set-up). The open risk is the way to many URAMs in one SLR: a wire across it takes one to two nanoseconds.
 """
 
 
