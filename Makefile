@@ -48,7 +48,7 @@ synth: setup  ## every hop through yosys: resources, logic levels, estimate of t
 formal: setup  ## proofs of the gateware, and for each the faults that it must find; docs/proofs.md, build/formal/summary.json (PROOFS=book/table: some)
 	@$(BIN)/python -m tickgate_sim.formal $(if $(PROOFS),$(PROOFS),--page docs/proofs.md)
 
-latency: setup  ## cycles of every message type, idle and at line rate, on the full virtual card; docs/latency.md, build/latency/summary.json
+latency: setup  ## cycles of every book message, idle and at line rate, on the virtual cards full and wide; docs/latency.md, build/latency/summary.json
 	@$(BIN)/python -m tickgate_sim.latency $(if $(CHECK),--check)
 
 lint: setup  ## ruff on everything

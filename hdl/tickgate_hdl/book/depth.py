@@ -2,7 +2,7 @@
 
     wait until no operation of the symbol is under way ─► for each side: groups ─► next group's ticks ─► next tick's level ─► …
 An operation of the symbol meanwhile begins the walk anew, so what is shown was the book at one moment: after ``tops`` tops of book since reset (modulo
-2^32). A walk takes at most about 24 cycles a level. Only a symbol whose messages never leave that long a pause can keep it from ending; ``tries`` counts.
+2^32). A walk takes some 7 to 15 cycles a level, when the ports are free. Only a symbol whose messages never leave that long a pause can keep it from ending; ``tries`` counts.
 
 Assumptions: an operation of a symbol changes its memories within SETTLE cycles after it, the add half of a replace comes within SETTLE cycles after the
 remove half; a word asked for in a cycle with ``…_taken`` is there after the memory's latency.

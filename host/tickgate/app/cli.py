@@ -55,8 +55,8 @@ def cli(ctx):
 @click.option("--group", "groups", multiple=True, metavar="IP:PORT",
               help="Destination to listen to; may be repeated.  [default: those in the capture]")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
-@click.option("--spacing", type=click.Choice(["minimum", "capture"]), default="minimum", show_default=True,
-              help="Frames back to back, or at their times in the capture.")
+@click.option("--spacing", type=click.Choice(["minimum", "capture"]),
+              help="Frames back to back, or at their times in the capture.  [default: minimum; with 8 lanes capture]")
 @click.option("--check/--no-check", default=True, help="Compare every record with the twin's.  [default: check]")
 @click.option("--recentre", is_flag=True, help="Move the ladder of a symbol whose prices come near its edge, while frames go on.")
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Write the summary as JSON.")

@@ -34,7 +34,7 @@ class Job:
     groups: tuple = ()
     limit: int | None = None
     check: bool = True
-    spacing: str = "minimum"
+    spacing: str | None = None    # of frames: minimum, capture; None: what the core can take for ever
     recentre: bool = False
 
 
@@ -52,6 +52,11 @@ class Plan:
     notes: list
     start: int
     seconds: dict = field(default_factory=dict)   # wall time by phase
+
+    @property
+    def spacing(self):
+        """Of the frames: what the user wants, else back to back, but in the capture's time where the wire is faster than the core."""
+        return self.job.spacing or ("minimum" if self.preset.lanes == self.preset.word else "capture")
 
     @contextlib.contextmanager
     def timed(self, phase):
@@ -91,7 +96,7 @@ def play(plan, device, progress, series=None):
     ``series`` (``tickgate.report.series.Series``) collects what the report draws.
     """
     job, scan = plan.job, plan.scan
-    pair = Pair(device, plan.preset, plan.symbols, plan.filters, plan.start, check=job.check, spacing=job.spacing, recentre=job.recentre)
+    pair = Pair(device, plan.preset, plan.symbols, plan.filters, plan.start, check=job.check, spacing=plan.spacing, recentre=job.recentre)
     latency, recent = Latency(), ()
     tally = Tally((s.slot for s in plan.symbols), {s.slot: scan.late for s in plan.symbols if s.stale})
     progress.start(scan.frames)
@@ -154,7 +159,7 @@ def _summary(plan, pair, tally, latency):
         "capture": {"path": str(job.capture), "name": Path(job.capture).name, "kind": plan.capture.kind, "first_message": plan.start},
         "card": pair.device.name,
         "preset": job.preset,
-        "spacing": job.spacing,
+        "spacing": plan.spacing,
         "limit": job.limit,
         "messages": dict(sorted(scan.messages.items(), key=lambda item: -item[1])),
         "messages_total": scan.total,

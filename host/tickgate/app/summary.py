@@ -5,7 +5,7 @@ from .latency import PERCENTILES, nanoseconds
 
 #: Counters of frames, datagrams and records that were lost; of what is not the feed's or brings nothing new; of what went wrong before the card.
 LOST = {
-    "net": ("not_ready", "bad_header", "fragment", "bad_length", "short_frame"),
+    "net": ("overflow", "not_ready", "bad_header", "fragment", "bad_length", "short_frame"),
     "mold": ("runts", "overruns"),
     "ring": ("dropped_full", "dropped_busy", "dropped_off"),
 }

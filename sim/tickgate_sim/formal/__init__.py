@@ -1,4 +1,4 @@
-"""Proofs of gateware with nothing but PyPI: Amaranth writes RTLIL, yosys an and-inverter graph, and ABC (inside the same yosys) proves or refutes.
+"""Proofs of gateware with nothing but Python packages: Amaranth writes RTLIL, yosys an and-inverter graph, and ABC (inside the same yosys) proves or refutes.
 
 A proof is a function that gets a ``Bench``, puts a part on it and says what always holds; ``@proof`` declares it. Proofs live below ``tests/formal``, a
 folder a hop. Every input of the part is free in every cycle unless the function drives it, registers begin at their init values.
