@@ -40,7 +40,7 @@
 #define TICKGATE_SYMBOL_TICK                          0x088u           /* rw, 2 bits, code */
 #define TICKGATE_SYMBOL_FLAGS                         0x08cu           /* rw, 2 bits, bits */
 #define TICKGATE_SYMBOL_FLAGS_TRACK                   0x1u             /* track it (0: forget the locate) */
-#define TICKGATE_SYMBOL_FLAGS_STALE                   0x2u             /* its book is stale from the start, as it is anyway when messages came since the last clear */
+#define TICKGATE_SYMBOL_FLAGS_STALE                   0x2u             /* its book is stale from the start, as it is anyway when messages came, or a gap was declared, since the last clear */
 #define TICKGATE_SYMBOL_LOAD                          0x090u           /* wo, 8 bits, slot */
 #define TICKGATE_SYMBOL_STALE                         0x094u           /* ro, 64 bits, bits */
 

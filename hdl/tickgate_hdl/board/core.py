@@ -3,11 +3,12 @@
 One clock domain. The boundary is the same for every card (docs/path.md): ``rx`` words after the MAC, a nanosecond clock, an AXI4-Lite slave for registers, and
 ``writes`` of 64 bytes to host memory, which may stall without touching the path.
 """
-from amaranth import Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from tickgate.spec import registers
+from tickgate.spec.presets import TICK_SIZES
 
 from ..book.book import Book
 from ..book.commands import Commands
@@ -21,9 +22,12 @@ from ..net.moldudp64 import MoldUdp64
 from ..net.narrow import Narrow
 from ..net.words import frame_word
 from ..stream.join import connect
+from ..stream.logic import delay
 
 #: Cycles without a frame before memories are cleared: longer than the path.
 QUIET = 32
+#: Cycles from the word that asks for a message's locate to `used`.
+LOAD_LATE = 3
 
 
 class Core(wiring.Component):
@@ -101,25 +105,32 @@ class Core(wiring.Component):
 
         # ---- symbols
         loads = Signal()
-        m.d.comb += loads.eq(regs.symbol.load_strobe)
+        m.d.comb += loads.eq(regs.symbol.load_strobe & (regs.symbol.load < p.symbols) & (regs.symbol.tick < len(TICK_SIZES)))
         for part in (itch, book):
             s = part.load_symbol
             m.d.comb += [part.load.eq(loads), part.load_slot.eq(regs.symbol.load), s.locate.eq(regs.symbol.locate), s.base.eq(regs.symbol.base),
                          s.tick.eq(regs.symbol.tick), s.tracked.eq(regs.symbol.flags[0])]
-        with m.If(publisher.rebase):                           # a command moves a ladder: the book's part of a load
+        moving = Signal()                                      # a base that met a load: it goes a cycle later
+        m.d.sync += moving.eq((publisher.rebase | moving) & loads)
+        with m.If((publisher.rebase | moving) & ~loads):       # a command moves a ladder: the book's part of a load
             m.d.comb += [book.load.eq(1), book.load_slot.eq(publisher.rebase_slot), book.load_symbol.base.eq(publisher.rebase_base),
                          book.load_symbol.tick.eq(publisher.rebase_tick)]
 
         # once messages were handed on, a symbol that is loaded has missed some, and books are of another session after a restart: until memories are cleared
         used = Signal()
-        m.d.comb += [publisher.load.eq(loads), publisher.load_slot.eq(regs.symbol.load), publisher.load_stale.eq(regs.symbol.flags[1] | used),
-                     publisher.distrust.eq(regs.mold.restart_strobe & used)]
+        # a load is told LOAD_LATE cycles later: by then `used` knows of the message whose locate was looked up before it
+        late = Signal(LOAD_LATE)
+        m.d.sync += late.eq(Cat(loads, late))
+        slot, is_stale = (delay(m, value, LOAD_LATE, name)[-1] for value, name in ((regs.symbol.load, "load_slot"), (regs.symbol.flags[1], "load_stale")))
+        m.d.comb += [publisher.load.eq(late[-1]), publisher.load_slot.eq(slot), publisher.load_stale.eq(is_stale | used),
+                     publisher.distrust.eq((regs.mold.restart_strobe | mold.restarted) & used)]
 
         # ---- commands: when, is told by the words that net takes
         m.d.comb += [
             commands.first.eq(net.frames.valid & net.frames.p.first), commands.last.eq(net.frames.valid & net.frames.p.last),
             commands.enable.eq(ready), commands.clear.eq(clearing), commands.push.eq(regs.command.push_strobe),
-            commands.command.kind.eq(regs.command.push), regs.command.pushed.eq(commands.pushed), regs.command.done.eq(commands.done),
+            commands.command.kind.eq(Mux(regs.command.slot < p.symbols, regs.command.push, 0)),    # 0 is refused
+            regs.command.pushed.eq(commands.pushed), regs.command.done.eq(commands.done),
             *[commands.command[name].eq(getattr(regs.command, name)) for name in ("slot", "side", "reference", "qty", "price")]]
 
         # ---- depth
@@ -133,7 +144,7 @@ class Core(wiring.Component):
         m.d.comb += [regs.control.ready.eq(ready), net.enable.eq(regs.control.enable & ready), clearing.eq(~ready & (quiet == QUIET))]
         with m.If(clearing):
             m.d.sync += used.eq(0)
-        with m.Elif(mold.events.messages != 0):
+        with m.Elif((mold.events.messages != 0) | mold.gaps.valid):       # a gap tells of messages too: a heartbeat may bring it
             m.d.sync += used.eq(1)
         with m.If(regs.control.clear_strobe & regs.control.clear):
             m.d.sync += [ready.eq(0), quiet.eq(0), row.eq(0)]

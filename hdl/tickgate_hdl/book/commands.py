@@ -17,6 +17,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from tickgate.spec import commands, hashing, records
+from tickgate.spec.presets import TICK_SIZES
 
 from ..feed.events import Op, context, event
 from ..stream.queue import Queue
@@ -60,7 +61,8 @@ class Commands(wiring.Component):
         m.submodules.queue = queue = Queue(self.command.shape(), depth=commands.QUEUE)
         c = queue.o.p
         is_known = Signal()
-        m.d.comb += [is_known.eq((self.command.kind != 0) & (self.command.kind <= max(commands.LETTERS))),
+        m.d.comb += [is_known.eq((self.command.kind != 0) & (self.command.kind <= max(commands.LETTERS))
+                                 & ((self.command.kind != commands.BASE) | (self.command.qty < len(TICK_SIZES)))),
                      queue.i.valid.eq(self.push & is_known), queue.i.p.eq(self.command), self.events.refused.eq(self.push & ~(is_known & queue.i.ready))]
         with m.If(queue.i.valid & queue.i.ready):
             m.d.sync += self.pushed.eq(self.pushed + 1)

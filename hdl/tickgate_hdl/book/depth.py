@@ -2,7 +2,8 @@
 
     wait until no operation of the symbol is under way ─► for each side: groups ─► next group's ticks ─► next tick's level ─► …
 An operation of the symbol meanwhile begins the walk anew, so what is shown was the book at one moment: after ``tops`` tops of book since reset (modulo
-2^32). A walk takes some 7 to 15 cycles a level, when the ports are free. Only a symbol whose messages never leave that long a pause can keep it from ending; ``tries`` counts.
+2^32). A walk takes some 7 to 15 cycles a level, when the ports are free. Only a symbol whose messages never leave that long a pause can keep it from
+ending; ``tries`` counts. When the memories are cleared it begins anew too.
 
 Assumptions: an operation of a symbol changes its memories within SETTLE cycles after it, the add half of a replace comes within SETTLE cycles after the
 remove half; a word asked for in a cycle with ``…_taken`` is there after the memory's latency.
@@ -43,7 +44,7 @@ class Depth(wiring.Component):
         super().__init__({
             "host": In(depth_port(slot_bits=slot_bits, quantity_bits=quantity_bits, count_bits=count_bits, levels=levels)),
             # of the ladder: operations as they begin, published tops, and its memories
-            "op": In(1), "op_slot": In(slot_bits), "top": In(1),
+            "op": In(1), "op_slot": In(slot_bits), "top": In(1), "clear": In(1),
             "at": Out(slot_bits), "groups": In(data.ArrayLayout(1 << group_bits, 2)), "base": In(32), "tick": In(2),   # of slot ``at``, combinational
             "side": Out(1), "bits_address": Out(slot_bits + group_bits), "bits_taken": In(1), "bits_word": In(1 << group_bits),
             "level_address": Out(slot_bits + tick_bits), "level_taken": In(1),
@@ -61,7 +62,7 @@ class Depth(wiring.Component):
         with m.If(self.top):
             m.d.sync += published.eq(published + 1)
         again = Signal()                                       # the walk begins anew
-        m.d.sync += again.eq(host.start | host.busy & self.op & (self.op_slot == slot))
+        m.d.sync += again.eq(host.start | host.busy & (self.clear | self.op & (self.op_slot == slot)))
 
         m.submodules.result = result = memory.Memory(
             shape=data.StructLayout({"price": 32, "qty": self.quantity_bits, "count": self.count_bits}), depth=2 << self.number_bits, init=[])

@@ -293,6 +293,7 @@ class Ladder(wiring.Component):
         for s in range(2):
             m.d.comb += [walk_groups[s].addr.eq(walk.at), walk.groups[s].eq(walk_groups[s].data)]
         m.d.comb += [
+            walk.clear.eq(self.clear),
             walk.op.eq(remove1 | add1), walk.op_slot.eq(slot1), walk.top.eq(self.tops.valid), walk_base.addr.eq(walk.at), walk.base.eq(walk_base.data[:32]),
             walk.tick.eq(walk_base.data[32:]), walk.bits_taken.eq(~(taking | adding | remove2)), walk.level_taken.eq(~(taking | adding)),
             walk.bits_word.eq(Mux(walk.side, bits[1].b_out, bits[0].b_out)), walk.level_word.eq(Mux(walk.side, levels[1].b_out, levels[0].b_out))]

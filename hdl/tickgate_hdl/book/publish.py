@@ -171,7 +171,7 @@ class Publisher(wiring.Component):
         # a slot that is loaded anew starts without state and digest: written when no record needs the memories
         fresh, fresh_slot = Signal(), Signal(slot_bits)
         valid2, valid3 = Signal(), Signal()
-        freshen = fresh & ~valid1 & ~valid3
+        freshen = fresh & ~taking & ~valid1 & ~valid2 & ~valid3    # state: read in p0, written in p1; digest: in p2, in p3
         with m.If(self.load):
             m.d.sync += [fresh.eq(1), fresh_slot.eq(self.load_slot)]
         with m.Elif(freshen):
@@ -201,20 +201,21 @@ class Publisher(wiring.Component):
             was_stale.eq(of_slot(stale, "stale")), was_wrong.eq(of_slot(wrong, "wrong")), can_move.eq(of_slot(empty, "empty")),
             fault.eq(faulty | distrusted),
             is_stale.eq(has_slot & Mux(arms, was_wrong, was_stale) | fault | holds | is_gap)]
-        m.d.sync += [self.rebase.eq(moves & can_move), self.rebase_slot.eq(c.slot), self.rebase_base.eq(c.first[32:]), self.rebase_tick.eq(c.first)]
+        m.d.sync += self.rebase.eq(moves & can_move)
+        with m.If(moves):
+            m.d.sync += [self.rebase_slot.eq(c.slot), self.rebase_base.eq(c.first[32:]), self.rebase_tick.eq(c.first)]
         fault2, holds2, arms2, none2 = (Signal(name=f"{name}_2") for name in ("fault", "holds", "arms", "none"))
         slot2, was_wrong2, is_top2 = reg(c.slot, "slot_2"), reg(was_wrong | self.distrust, "was_wrong_2"), Signal(name="is_top_2")
         none = ~Cat(t.bid.some, t.bid.unknown, t.ask.some, t.ask.unknown).any()
-        m.d.sync += [fault2.eq(fault), holds2.eq(holds), arms2.eq(arms), none2.eq(none), is_top2.eq(is_top)]
+        m.d.sync += [fault2.eq(fault), holds2.eq(holds), arms2.eq(arms & ~(self.load & (self.load_slot == c.slot))), none2.eq(none), is_top2.eq(is_top)]
+        with m.If(fault2 | holds2 | arms2):
+            m.d.sync += stale.bit_select(slot2, 1).eq(~arms2 | was_wrong2)
+        with m.If(fault2 | holds2):
+            m.d.sync += wrong.bit_select(slot2, 1).eq(fault2)
         with m.If(self.load):
             m.d.sync += [stale.bit_select(self.load_slot, 1).eq(self.load_stale), wrong.bit_select(self.load_slot, 1).eq(self.load_stale)]
         with m.If(is_gap | self.distrust):
             m.d.sync += [stale.eq(~0), wrong.eq(~0)]
-        with m.Else():
-            with m.If(fault2 | holds2 | arms2):
-                m.d.sync += stale.bit_select(slot2, 1).eq(~arms2 | was_wrong2)
-            with m.If(fault2 | holds2):
-                m.d.sync += wrong.bit_select(slot2, 1).eq(fault2)
         with m.If(is_top2):
             m.d.sync += empty.bit_select(slot2, 1).eq(none2)
         with m.If(self.clear):

@@ -52,7 +52,7 @@ class MoldUdp64(wiring.Component):
             "messages": Out(stream.Signature(message_word(lanes), always_ready=True)),
             "headers": Out(stream.Signature(BlockHeader, always_ready=True)),
             "gaps": Out(stream.Signature(Gap, always_ready=True)),
-            "time_ns": In(64), "start": In(64), "restart": In(1),
+            "time_ns": In(64), "start": In(64), "restart": In(1), "restarted": Out(1),
             "expected": Out(64, init=moldudp64.FIRST_SEQUENCE), "session": Out(80),
             "events": Out(data.StructLayout(COUNTERS))})
 
@@ -209,7 +209,7 @@ class MoldUdp64(wiring.Component):
             m.d.sync += under_way.eq(~word.last)
         restarts = Signal()
         m.d.comb += restarts.eq((self.restart | waiting) & ~under_way & (settling == 0))
-        m.d.sync += waiting.eq((self.restart | waiting) & ~restarts)
+        m.d.sync += [waiting.eq((self.restart | waiting) & ~restarts), self.restarted.eq(restarts)]
         before = Signal(data.StructLayout({"expected": 64, "session": 80, "known": 1}))
         with m.If(opened):
             m.d.sync += [before.expected.eq(expected), before.session.eq(self.session), before.known.eq(known)]

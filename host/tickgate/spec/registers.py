@@ -102,8 +102,8 @@ SYMBOL = Block("symbol", 0x080, 0x40, (
     Register("tick", "rw", 2, unit="code", doc="tick size: 0 0.01 USD, 1 0.005 USD, 2 0.0001 USD"),
     Register("flags", "rw", 2, unit="bits", bits=(
         ("track", 0, "track it (0: forget the locate)"),
-        ("stale", 1, "its book is stale from the start, as it is anyway when messages came since the last clear"))),
-    Register("load", "wo", 8, unit="slot", doc="writes the four above into this slot; the slot's book must be empty"),
+        ("stale", 1, "its book is stale from the start, as it is anyway when messages came, or a gap was declared, since the last clear"))),
+    Register("load", "wo", 8, unit="slot", doc="writes the four above into this slot; the slot's book must be empty; nothing happens when there is no such slot or tick; `stale` follows it by up to 8 cycles"),
     Register("stale", "ro", 64, unit="bits", doc="slots whose book may be wrong, also of slots that are not loaded"),
 ))
 NET = Block("net", 0x100, 0x100, (
@@ -127,8 +127,8 @@ NET = Block("net", 0x100, 0x100, (
 MOLD = Block("mold", 0x200, 0x100, (
     Register("start", "rw", 64, reset=1, unit="messages", doc="first message expected after a restart"),
     Register("restart", "wo", 1, unit="flag",
-             doc="forget the session; expect `start` next, once no packet is under way; when messages came since "
-                 "the last clear, every symbol is stale"),
+             doc="forget the session; expect `start` next, once no packet is under way; when messages came, or a "
+                 "gap was declared, since the last clear, every symbol is stale"),
     Register("expected", "ro", 64, unit="messages", doc="next message expected"),
     Register("session_low", "ro", 64, unit="ASCII", doc="first 8 bytes of the session, first byte in bits 7:0"),
     Register("session_high", "ro", 16, unit="ASCII", doc="last 2 bytes of the session"),
@@ -185,7 +185,7 @@ COMMAND = Block("command", 0x600, 0x40, (
              doc="queues a command of this kind with the five above: " + ", ".join(f"{kind} {name}" for name, (kind, _, _) in COMMANDS.items())),
     Register("pushed", "ro", NUMBER_BITS, unit="commands", doc="commands that were queued: number of the next one, modulo 2^31"),
     Register("done", "ro", NUMBER_BITS, unit="commands", doc=f"commands that took effect; up to {QUEUE} may wait"),
-    _counter("refused", "commands that found the queue full, or were of no kind", "commands"),
+    _counter("refused", "commands that found the queue full, or were of no kind, slot or tick", "commands"),
 ))
 
 DEPTH_LEVELS = 10

@@ -81,6 +81,7 @@ class Bench:
         for s in self.symbols:
             for name, value in (("locate", s.locate), ("base", s.base), ("tick", TICK_SIZES.index(s.tick)), ("flags", 1 | s.stale << 1), ("load", s.slot)):
                 await self.registers.write("symbol", name, value)
+        await self.registers.read("control", "ready")        # ``stale`` follows a load by some cycles
 
     async def type_count(self, code):
         await self.registers.write("feed", "type_select", code)

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from tickgate.spec import commands, records
 from tickgate.spec.commands import Command
-from tickgate.spec.presets import PRESETS
+from tickgate.spec.presets import PRESETS, TICK_SIZES
 from tickgate_hdl.book.book import Book
 from tickgate_hdl.book.commands import Commands
 from tickgate_hdl.book.publish import Publisher
@@ -56,7 +56,8 @@ def play(hop, inputs):
 
 def some(rng, kind=None):
     kind = kind or rng.choice(list(commands.LETTERS))
-    return Command(kind, rng.randrange(SMALL.symbols), rng.getrandbits(64), rng.randrange(2), rng.getrandbits(32), rng.getrandbits(32))
+    qty = rng.randrange(len(TICK_SIZES)) if kind == commands.BASE else rng.getrandbits(32)
+    return Command(kind, rng.randrange(SMALL.symbols), rng.getrandbits(64), rng.randrange(2), qty, rng.getrandbits(32))
 
 
 def pushed(command):
