@@ -103,7 +103,9 @@ SYMBOL = Block("symbol", 0x080, 0x40, (
     Register("flags", "rw", 2, unit="bits", bits=(
         ("track", 0, "track it (0: forget the locate)"),
         ("stale", 1, "its book is stale from the start, as it is anyway when messages came, or a gap was declared, since the last clear"))),
-    Register("load", "wo", 8, unit="slot", doc="writes the four above into this slot; the slot's book must be empty; nothing happens when there is no such slot or tick; `stale` follows it by up to 8 cycles"),
+    Register("load", "wo", 8, unit="slot",
+             doc="writes the four above into this slot; the slot's book must be empty; nothing happens when there is no such slot or "
+                 "tick; `stale` follows it by up to 8 cycles"),
     Register("stale", "ro", 64, unit="bits", doc="slots whose book may be wrong, also of slots that are not loaded"),
 ))
 NET = Block("net", 0x100, 0x100, (
