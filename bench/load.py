@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from tickgate.spec import itch50
+from tickgate.spec.emit import markdown_table
 from tickgate.spec.hashing import bucket
 from tickgate.spec.presets import PRESETS
 
@@ -183,7 +184,7 @@ Files, every order of every symbol taken in:
 
 
 def _table(head, rows):
-    return "\n".join("| " + " | ".join(f"{c:,}" if isinstance(c, int) else str(c) for c in row) + " |" for row in (head, ["---"] * len(head), *rows))
+    return markdown_table(head, ([f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in rows))
 
 
 def main(captures):

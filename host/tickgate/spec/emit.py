@@ -45,7 +45,7 @@ def files():
 
 # --- pages ---------------------------------------------------------------------------------------------------------------------------------------
 
-def _table(head, rows):
+def markdown_table(head, rows):
     """A Markdown table; cells are text, with | escaped."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
@@ -59,7 +59,7 @@ def registers_page():
 
 One AXI4-Lite slave, 32-bit words, little-endian, {registers.ADDRESS_BITS} address bits. Version {registers.VERSION}.
 
-{_table(("access", "meaning"), ((f"`{name}`", meaning) for name, meaning in registers.ACCESS.items()))}
+{markdown_table(("access", "meaning"), ((f"`{name}`", meaning) for name, meaning in registers.ACCESS.items()))}
 
 A register wider than 32 bits takes two words, low word first. Reading the low word keeps the high word for the next read, so the two belong
 together; writing the low word keeps it, and writing the high word takes both at once. A write must be of a whole word, else nothing is written
@@ -77,7 +77,7 @@ In Python a register is an attribute: `card.net.frames`. In C it is a number: `T
             about = "; ".join(part for part in (r.doc, *(f"bit {bit} `{flag}`: {doc}" for flag, bit, doc in r.bits)) if part)
             rows.append((words, f"`{r.name}`", r.access, r.width, f"{r.reset:#x}" if r.reset else "0", r.unit, about))
         parts.append(f"## {block.name}\n\n`{block.base:#05x}` to `{block.base + block.size - 1:#05x}`\n\n"
-                     + _table(("address", "register", "access", "bits", "reset", "unit", "meaning"), rows) + "\n")
+                     + markdown_table(("address", "register", "access", "bits", "reset", "unit", "meaning"), rows) + "\n")
     return "\n".join(parts)
 
 
@@ -91,7 +91,7 @@ def _layout(layout, title, fields=None):
     if layout.doc:
         about += [layout.doc[0].upper() + layout.doc[1:] + ("" if layout.doc.endswith(".") else "."), ""]
     rows = [(f.offset, f.size, f"`{f.name}`", f.unit if f.kind == "uint" else f.kind, f.doc) for f in fields or layout.fields]
-    return "\n".join([*about, _table(("offset", "bytes", "field", "unit or kind", "meaning"), rows), "",
+    return "\n".join([*about, markdown_table(("offset", "bytes", "field", "unit or kind", "meaning"), rows), "",
                       *([f"Source: {layout.source}.", ""] if layout.source else [])])
 
 
@@ -132,7 +132,7 @@ def _itch():
 All {len(itch50.MESSAGES)} message types of Nasdaq TotalView-ITCH 5.0. Network byte order. "Decided by" is the offset of the last byte that
 decides what the message does to book, trade or status record: latency counts from the word that brings it.
 """
-    yield _table(("type", "message", "bytes", "decided by", "what it is"), (
+    yield markdown_table(("type", "message", "bytes", "decided by", "what it is"), (
         (f"`{m.code.decode()}`", f"`{m.name}`", m.size, itch50.NEEDED[m.code] - 1 if m.code in itch50.NEEDED else "", m.doc)
         for m in itch50.MESSAGES)) + "\n"
     for m in itch50.MESSAGES:
@@ -151,19 +151,19 @@ the rest is the same for all kinds. The lap bit is the last bit of the last byte
         yield _layout(layout, f"Record {name}", [f for f in layout.fields if body.offset <= f.offset < body.end])
     yield "### Kinds\n"
     made = {name: layout.doc for name, layout in records.RECORDS.items()}
-    yield _table(("value", "kind", "meaning"), ((f"`{value}`", f"`{name}`", made.get(name, "not made yet"))
+    yield markdown_table(("value", "kind", "meaning"), ((f"`{value}`", f"`{name}`", made.get(name, "not made yet"))
                                                 for name, value in records.KINDS.items()))
     yield "\n### Flags\n"
-    yield _table(("bit", "flag", "meaning"), ((bit, f"`{name}`", doc) for name, (bit, doc) in records.FLAGS.items()))
+    yield markdown_table(("bit", "flag", "meaning"), ((bit, f"`{name}`", doc) for name, (bit, doc) in records.FLAGS.items()))
     yield "\n### Faults\n\n`detail` of a `top_of_book` record. Anything but 0 makes the symbol stale.\n"
-    yield _table(("value", "fault", "meaning"), ((f"`{code}`", f"`{name}`", doc) for name, (code, doc) in _faults()))
+    yield markdown_table(("value", "fault", "meaning"), ((f"`{code}`", f"`{name}`", doc) for name, (code, doc) in _faults()))
     yield "\n### Gap reasons\n\n`detail` of a `gap` record, ASCII.\n"
-    yield _table(("value", "reason", "meaning"), ((f"`{code}`", f"`{name}`", doc) for name, (code, doc) in records.GAPS.items()))
+    yield markdown_table(("value", "reason", "meaning"), ((f"`{code}`", f"`{name}`", doc) for name, (code, doc) in records.GAPS.items()))
     yield f"\n### Commands\n\nKinds of commands of the host. Their records have `source` {commands.HOST} and this `message`.\n"
-    yield _table(("value", "command", "message", "meaning"), ((f"`{kind}`", f"`{name}`", f"`{letter}`", doc)
+    yield markdown_table(("value", "command", "message", "meaning"), ((f"`{kind}`", f"`{name}`", f"`{letter}`", doc)
                                                               for name, (kind, letter, doc) in commands.COMMANDS.items()))
     yield "\n### State\n\nA letter or digit stands for the code in the message; market phase is that of the last system event.\n"
-    yield _table(("part", "mask", "values in place"), (
+    yield markdown_table(("part", "mask", "values in place"), (
         (name.replace("_", " "), f"`{mask:#04x}`", ", ".join(f"`{value:#04x}` {code.replace('_', ' ')}" for code, value in parts.items()))
         for name, mask, parts in _state()))
     yield f"""
@@ -196,7 +196,7 @@ Network byte order. A client that is silent for {soupbintcp.TIMEOUT_NS // 10 ** 
     yield _layout(soupbintcp.HEADER, "Packet header")
     for title, types in (("Packets of the server", soupbintcp.FROM_SERVER), ("Packets of the client", soupbintcp.FROM_CLIENT)):
         yield f"### {title}\n"
-        yield _table(("type", "what it is"), ((f"`{code.decode()}`", what) for code, what in types.items())) + "\n"
+        yield markdown_table(("type", "what it is"), ((f"`{code.decode()}`", what) for code, what in types.items())) + "\n"
     for layout, title in ((soupbintcp.LOGIN_REQUEST, "L login request"), (soupbintcp.LOGIN_ACCEPTED, "A login accepted"),
                           (soupbintcp.LOGIN_REJECTED, "J login rejected")):
         yield _layout(layout, title)
@@ -206,7 +206,7 @@ Network byte order. A client that is silent for {soupbintcp.TIMEOUT_NS // 10 ** 
             for m in messages:
                 yield _layout(m, f"{name} {way}: {m.code.decode()} {m.name}")
     yield "### OUCH 5.0 tagged values\n\nOne byte of length (tag and value), one byte of tag, the value.\n"
-    yield _table(("tag", "bytes", "name", "unit or kind", "meaning"), (
+    yield markdown_table(("tag", "bytes", "name", "unit or kind", "meaning"), (
         (t.number, t.size, f"`{t.name}`", f"{t.unit}, signed" if t.kind == "int" else t.unit or t.kind, t.doc) for t in ouch50.TAGS)) + "\n"
 
 

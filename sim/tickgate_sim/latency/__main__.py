@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from tickgate.app.latency import nanoseconds
+from tickgate.spec.emit import markdown_table
 from tickgate.spec.presets import PRESETS
 
 from .declared import GROUPS, hops, top_of_book
@@ -57,19 +58,15 @@ def _span(span):
     return str(span[0]) if span[0] == span[1] else f"{span[0]} to {span[1]}"
 
 
-def _table(head, *rows):
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
-
-
 def section(preset, rows):
     """What the page says of a preset."""
     columns = [hops(types, preset) for types in GROUPS]
     tops, totals = ([sum(cycles for _, _, cycles in column[:end]) for column in columns] for end in (-1, None))
-    declared = _table(["hop", "from → to", *GROUPS],
-                      *([hop, way, *(str(column[k][2]) for column in columns)] for k, (hop, way, _) in enumerate(columns[0])),
-                      ["**last needed byte → top of book**", "", *(f"**{n}** ({nanoseconds(n):.1f} ns)" for n in tops)],
-                      ["last needed byte → record", "", *(f"{n} ({nanoseconds(n):.1f} ns)" for n in totals)])
-    measured = _table(["pattern", "messages offered", "spacing, cycles", "lost", "cycles to the top of book, packed", "change"], *(
+    declared = markdown_table(["hop", "from → to", *GROUPS], [
+        *([hop, way, *(column[k][2] for column in columns)] for k, (hop, way, _) in enumerate(columns[0])),
+        ["**last needed byte → top of book**", "", *(f"**{n}** ({nanoseconds(n):.1f} ns)" for n in tops)],
+        ["last needed byte → record", "", *(f"{n} ({nanoseconds(n):.1f} ns)" for n in totals)]])
+    measured = markdown_table(["pattern", "messages offered", "spacing, cycles", "lost", "cycles to the top of book, packed", "change"], (
         [row.pattern, f"{row.offered:,}", f"{row.spacing:.2f}", str(row.lost), ", ".join(f"{t} {_span(span)}" for t, span in row.packed.items()),
          str(row.change)]
         for row in rows))

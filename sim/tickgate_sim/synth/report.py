@@ -3,6 +3,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tickgate.spec.clocks import CORE_HZ
+from tickgate.spec.emit import markdown_table
 
 from .parts import FAST_PATH
 
@@ -93,10 +94,6 @@ yosys'; congestion, crossings between SLRs, clock skew and the place of memories
 """
 
 
-def _table(head, *rows):
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
-
-
 def page(hops, preset):
     """Text of docs/synth.md."""
     core = next(hop for hop in hops if hop.name == "core").resources
@@ -109,11 +106,12 @@ def page(hops, preset):
 
     return PAGE_TEXT.format(
         preset=preset.name, target=TARGET_MHZ, levels=MOST_LEVELS, fast=FAST_TYPICAL, slow=FAST_PESSIMISTIC, elsewhere=ELSEWHERE_TYPICAL,
-        hops=_table(["hop", "fast path", "levels", "typical MHz", "pessimistic MHz", *RESOURCES.values()], *(
+        hops=markdown_table(["hop", "fast path", "levels", "typical MHz", "pessimistic MHz", *RESOURCES.values()], (
             [hop.name, "yes" if hop.fast else "", str(hop.levels), f"{hop.mhz('typical'):.0f}", f"{hop.mhz('pessimistic'):.0f}",
              *(f"{hop.resources[key]:,}" for key in RESOURCES)] for hop in hops)),
-        device=_table(["the core against", *(RESOURCES[key] for key in DEVICE)], ["takes", *has(core)], ["the XCU280 has", *has(DEVICE)],
-                      ["share", *share(DEVICE)], ["one SLR has", *has(REGION)], ["share of it", *share(REGION)]),
-        worst=_table(["hop", "ns", "levels", "path"], *(
+        device=markdown_table(["the core against", *(RESOURCES[key] for key in DEVICE)], [
+            ["takes", *has(core)], ["the XCU280 has", *has(DEVICE)], ["share", *share(DEVICE)], ["one SLR has", *has(REGION)],
+            ["share of it", *share(REGION)]]),
+        worst=markdown_table(["hop", "ns", "levels", "path"], (
             [hop.name, f"{path.period / 1000:.2f}", str(path.levels), f"`{path.start}` → `{path.end}`"]
             for hop in hops for path in hop.estimates["typical"].worst[:1])))
